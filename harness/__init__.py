@@ -1,0 +1,1 @@
+"""What surrounds the model: bundles, hooks, loop, model clients; `seeds/` holds the starters."""

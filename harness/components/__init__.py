@@ -1,0 +1,1 @@
+"""Middleware that a harness may be made of; a catalog copies the files into bundles as they are."""

@@ -1,0 +1,56 @@
+"""The whole chain on one page, without Dagster."""
+
+from harness.models import open_host
+from harness.models.host import ModelHost
+from pipelines.steps import evolution, internalization
+from pipelines.steps.bench import Bench
+from pipelines.steps.evaluation import cross_evaluate
+
+
+def run(bench: Bench) -> None:
+    """Evolve the harness, internalize it, and measure harness × weights × split."""
+    with _host(bench) as host:
+        evolve(bench, host)
+        internalization.sample_best(bench, host)
+    internalization.tailor_samples(bench)
+    internalization.gate_dataset(bench)
+    internalization.train_adapter(bench)
+    cross(bench)
+    bench.lake.refresh()
+
+
+def evolve(bench: Bench, host: ModelHost) -> None:
+    """Run rounds until the budget is spent or the catalog has nothing left to propose."""
+    evolution.open_line(bench, host)
+    evolution.measure_anchor(bench, host, 0)
+    for number in range(1, bench.experiment.evolve.rounds + 1):
+        evolution_round(bench, host, number)
+        if bench.of_line("rounds", number)["outcome"][0] == "skipped":
+            break
+
+
+def cross(bench: Bench) -> None:
+    """Measure seed and evolved harness × base and adapter × every split, in one batch."""
+    adapter = internalization.train_adapter(bench)
+    with _host(bench, adapter) as host:
+        cross_evaluate(bench, host, {"adapter": adapter})
+
+
+def evolution_round(bench: Bench, host: ModelHost, number: int) -> None:
+    """One round: failures → groups → spec → candidates → readings → verdicts → fresh anchor."""
+    if bench.of_line("rounds", number).height:
+        return
+    evolution.open_round(bench, number)
+    evolution.group_failures(bench, number)
+    evolution.diagnose_line(bench, number)
+    evolution.specify(bench, number)
+    evolution.propose(bench, number)
+    evolution.check_candidates(bench, host, number)
+    evolution.read_candidates(bench, host, number)
+    evolution.judge_candidates(bench, number)
+    evolution.close_round(bench, host, number)
+
+
+def _host(bench: Bench, *adapters: str) -> ModelHost:
+    files = {name: internalization.adapter_file(bench, name) for name in adapters}
+    return open_host(bench.experiment.model, files, bench.experiment.in_flight)

@@ -1,0 +1,302 @@
+"""OpenAI-style chat: rows with `messages`, or with `prompt` and `completion` (verifiers, prime-rl).
+
+Kept as columns: roles, text, reasoning, tool calls with their results, tools, ids, reward and
+metrics, how it ended. Everything else of a row stays in `extra`, as JSON text.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pipelines.formats.reader import Reader, Record
+from warehouse.events.base import Fact
+from warehouse.events.source import IssueNoted
+from warehouse.events.trajectory import (
+    ArgumentsState,
+    ContentState,
+    MessageAdded,
+    PairingRule,
+    Role,
+    Scored,
+    TerminationClass,
+    ToolCalled,
+    ToolReturned,
+    TrajectoryClosed,
+    TrajectoryOpened,
+)
+
+_TASK_KEYS = ("task_id", "example_id", "task")
+_ID_KEYS = ("trajectory_id", "id", "uuid")
+_REWARD_KEYS = ("reward", "score")
+_USED = {
+    "messages",
+    "prompt",
+    "completion",
+    "tools",
+    "tool_defs",
+    "model",
+    "is_truncated",
+    "stop_condition",
+    "error",
+    "metrics",
+    *_REWARD_KEYS,
+}
+
+
+def recognizes(record: Any) -> bool:  # noqa: ANN401
+    """Whether a record holds a conversation: objects with a role under `messages` or `prompt`."""
+    if not isinstance(record, dict):
+        return False
+    talk = record.get("messages", record.get("prompt"))
+    return isinstance(talk, list) and bool(talk) and all(_is_message(m) for m in talk)
+
+
+def read(record: dict[str, Any], location: str) -> Record:
+    """Return one row as facts."""
+    issues: list[IssueNoted] = []
+    talk = _Talk(issues, location)
+    for message in _messages(record):
+        talk.add(message)
+    talk.close_turn()
+    extra = {key: value for key, value in record.items() if key not in _USED}
+    tools = record.get("tools", record.get("tool_defs"))
+    opened = TrajectoryOpened(
+        source="import",
+        format="chat",
+        task_id=_first(record, _TASK_KEYS),
+        native_id=_first(record, _ID_KEYS),
+        model=record["model"] if isinstance(record.get("model"), str) else None,
+        tools=_text(tools) if tools is not None else None,
+        extra=_text(extra) if extra else None,
+    )
+    return Record(opened, [*talk.facts, *_ending(record, issues, location)], issues)
+
+
+READER = Reader("chat", recognizes, read)
+
+
+class _Talk:
+    """Turns messages into facts; pairs each result with a call of the same turn."""
+
+    def __init__(self, issues: list[IssueNoted], location: str) -> None:
+        self.facts: list[Fact] = []
+        self._issues = issues
+        self._location = location
+        self._turn = 0
+        self._n_calls = 0
+        self._open: list[ToolCalled] = []
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Add one message with the calls it makes, or the result it is."""
+        role = str(message["role"])
+        if role == "assistant":
+            self.close_turn()
+            self._turn += 1
+        text, state, parts = _content(message)
+        reasoning = message.get("reasoning_content", message.get("reasoning"))
+        rest = {
+            key: value
+            for key, value in message.items()
+            if key not in {"role", "content", "tool_calls", "reasoning_content", "reasoning"}
+        }
+        known: Role = role if role in get_args(Role) else "unknown"  # type: ignore[assignment]
+        if known == "unknown":
+            self._note("warning", "unknown_role", f"role {role!r} is kept as it is")
+        self.facts.append(
+            MessageAdded(
+                turn=self._turn,
+                role=known,
+                role_raw=role,
+                author="import",
+                content=text,
+                content_state=state,
+                content_json=parts,
+                reasoning=reasoning if isinstance(reasoning, str) else None,
+                extra=_text(rest) if rest else None,
+            )
+        )
+        for call in message.get("tool_calls") or []:
+            self._call(call)
+        if role == "tool":
+            self._result(message, text)
+
+    def close_turn(self) -> None:
+        """Leave the calls that nothing answered as they are: unanswered."""
+        if self._open:
+            names = ", ".join(call.name for call in self._open)
+            self._note("warning", "unanswered_call", f"no result for {names}")
+        self._open = []
+
+    def _call(self, call: Any) -> None:  # noqa: ANN401
+        function = call.get("function", call) if isinstance(call, dict) else {}
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            self._note("error", "broken_call", f"a tool call without a name: {_text(call)[:120]}")
+            return
+        self._n_calls += 1
+        raw, parsed, state = arguments(function)
+        id_raw = call.get("id")
+        called = ToolCalled(
+            turn=self._turn,
+            call_key=f"call-{self._n_calls}",
+            id_raw=id_raw if isinstance(id_raw, str) and id_raw else None,
+            name=function["name"],
+            arguments_raw=raw,
+            arguments_json=parsed,
+            arguments_state=state,
+            author="import",
+        )
+        self._open.append(called)
+        self.facts.append(called)
+
+    def _result(self, message: Mapping[str, Any], text: str | None) -> None:
+        id_raw = message.get("tool_call_id")
+        call, rule = self._paired(id_raw, message.get("name"))
+        if call is None:
+            self._note("warning", "orphan_result", f"no open call for result {id_raw!r}")
+        else:
+            self._open.remove(call)
+        self.facts.append(
+            ToolReturned(
+                turn=self._turn,
+                call_key=call.call_key if call else None,
+                id_raw=id_raw if isinstance(id_raw, str) else None,
+                env_output=text,
+                agent_view=text,
+                ok=None,
+                pairing_rule=rule,
+            )
+        )
+
+    def _paired(
+        self,
+        id_raw: Any,  # noqa: ANN401
+        name: Any,  # noqa: ANN401
+    ) -> tuple[ToolCalled | None, PairingRule]:
+        """Return the open call of this turn that a result belongs to, and by which rule."""
+        same = [call for call in self._open if id_raw and call.id_raw == id_raw]
+        if len(same) == 1:
+            return same[0], "id"
+        if same:
+            return same[0], "position"
+        named = [call for call in self._open if call.id_raw is None and call.name == name]
+        if not id_raw and named:
+            return named[0], "name"
+        if not id_raw and self._open:
+            return self._open[0], "position"
+        return None, "orphan"
+
+    def _note(self, severity: str, code: str, message: str) -> None:
+        self._issues.append(_issue(severity, code, self._location, message))
+
+
+def arguments(function: Mapping[str, Any]) -> tuple[str | None, str | None, ArgumentsState]:
+    """Return a call's arguments as (raw text, JSON text of the object, state)."""
+    if "arguments" not in function:
+        return None, None, "missing"
+    given = function["arguments"]
+    if given is None:
+        return None, None, "null"
+    if isinstance(given, dict):
+        return _text(given), _text(given), "object"
+    if not isinstance(given, str):
+        return _text(given), None, "non_object"
+    if not given.strip():
+        return given, "{}", "empty"
+    try:
+        value = json.loads(given)
+        doubled = isinstance(value, str)
+        value = json.loads(value) if doubled else value
+    except json.JSONDecodeError:
+        return given, None, "unparsed"
+    if not isinstance(value, dict):
+        return given, None, "non_object"
+    return given, _text(value), "string2" if doubled else "string"
+
+
+def _messages(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if "messages" in record:
+        yield from record["messages"]
+        return
+    yield from record["prompt"]
+    completion = record.get("completion")
+    if isinstance(completion, list):
+        yield from (m for m in completion if _is_message(m))
+    elif isinstance(completion, str):
+        yield {"role": "assistant", "content": completion}
+
+
+def _is_message(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, dict) and isinstance(value.get("role"), str)
+
+
+def _content(message: Mapping[str, Any]) -> tuple[str | None, ContentState, str | None]:
+    """Return (text, state, JSON text of the parts) of a message's content."""
+    if "content" not in message:
+        return None, "missing", None
+    content = message["content"]
+    if content is None:
+        return None, "null", None
+    if isinstance(content, str):
+        return content, "text" if content else "empty", None
+    parts = content if isinstance(content, list) else [content]
+    texts = [p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str)]
+    return "\n".join(texts), "parts" if parts else "empty", _text(content)
+
+
+def _ending(record: Mapping[str, Any], issues: list[IssueNoted], location: str) -> Iterator[Fact]:
+    """Yield how the run ended and how it was scored."""
+    error = record.get("error")
+    raw = record.get("stop_condition")
+    kind: TerminationClass = "unknown"
+    if error:
+        kind = "infra_error"
+    elif record.get("is_truncated") is True:
+        kind = "limit_tokens"
+    elif record.get("is_completed") is True:
+        kind = "success"
+    yield TrajectoryClosed(
+        termination_raw=raw if isinstance(raw, str) else None,
+        termination_class=kind,
+        error=error if isinstance(error, str) else _text(error) if error else None,
+    )
+    reward_key = next((k for k in _REWARD_KEYS if _number(record.get(k)) is not None), None)
+    if reward_key:
+        reward = _number(record[reward_key])
+        if reward is not None and not math.isfinite(reward):
+            issues.append(_issue("warning", "non_finite_score", location, f"reward is {reward}"))
+        yield Scored(
+            scorer="import",
+            key=reward_key,
+            value_num=reward,
+            trustworthy=not error and reward is not None and math.isfinite(reward),
+        )
+    metrics = record.get("metrics")
+    for key, value in sorted(metrics.items()) if isinstance(metrics, dict) else []:
+        number = _number(value)
+        yield Scored(
+            scorer="import",
+            key=str(key),
+            primary=False,
+            value_num=number,
+            value_text=value if isinstance(value, str) else None,
+            value_json=_text(value) if number is None and not isinstance(value, str) else None,
+        )
+
+
+def _number(value: Any) -> float | None:  # noqa: ANN401
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _first(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((str(record[k]) for k in keys if isinstance(record.get(k), str | int)), None)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _issue(severity: str, code: str, location: str, message: str) -> IssueNoted:
+    return IssueNoted.model_validate(
+        {"severity": severity, "code": code, "location": location, "message": message}
+    )

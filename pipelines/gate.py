@@ -1,0 +1,89 @@
+"""The quality gate: which rewritten trajectories may reach training."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from warehouse.quality import Expectation, Suite
+
+SECRETS = (
+    r"sk-[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{36}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|xox[baprs]-[A-Za-z0-9-]{10,}"
+)
+"""Shapes of well-known credentials."""
+
+
+class GateConfig(BaseModel):
+    """The limits of the gate; `max_tokens` is also where training would cut."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_tokens: int = Field(default=24_576, ge=16)
+    min_examples: int = Field(default=1, ge=1)
+    max_quarantined_share: float = Field(default=0.5, ge=0, le=1)
+
+
+def suites(config: GateConfig) -> Sequence[Suite]:
+    """Return the suites over the frame that `pipelines.assemble.rows` builds."""
+    return (
+        Suite(
+            "contract",
+            (
+                _not_null("messages are there", "messages"),
+                _not_null("the task is known", "task_id"),
+                _unique("one row per trajectory", "trajectory_id"),
+                _equal("the replay has the full score", "replay_score", 1.0),
+                _between("lineage to candidate and harness is complete", "n_lineage", 2, 2),
+                Expectation(
+                    "the set is not empty", "ExpectTableRowCountToBeBetween", {"min_value": 1}
+                ),
+            ),
+        ),
+        Suite(
+            "conversation",
+            (
+                _between("the first user turn says something", "first_user_chars", 1, None),
+                _between("the model says something", "n_assistant_turns", 1, None),
+                _equal("every call is answered", "n_unanswered", 0),
+                _equal("the model has the last word", "ends_with_assistant", True),
+                _between("it fits the training length", "n_tokens", 1, config.max_tokens),
+                _between("something is trained", "n_trained_tokens", 1, None),
+                _equal("no template marks in the text", "n_template_marks", 0),
+            ),
+        ),
+        Suite(
+            "leakage",
+            (
+                _equal("the task is no test task", "is_test_task", False),
+                _equal("the question is no test question", "is_test_question", False),
+                _equal("no earlier row says the same", "is_duplicate", False),
+                Expectation(
+                    "no credentials",
+                    "ExpectColumnValuesToNotMatchRegex",
+                    {"column": "messages", "regex": SECRETS},
+                ),
+            ),
+        ),
+    )
+
+
+def _not_null(name: str, column: str) -> Expectation:
+    return Expectation(name, "ExpectColumnValuesToNotBeNull", {"column": column})
+
+
+def _unique(name: str, column: str) -> Expectation:
+    return Expectation(name, "ExpectColumnValuesToBeUnique", {"column": column})
+
+
+def _between(name: str, column: str, low: float | None, high: float | None) -> Expectation:
+    return Expectation(
+        name,
+        "ExpectColumnValuesToBeBetween",
+        {"column": column, "min_value": low, "max_value": high},
+    )
+
+
+def _equal(name: str, column: str, value: float | bool) -> Expectation:
+    return Expectation(
+        name, "ExpectColumnValuesToBeInSet", {"column": column, "value_set": [value]}
+    )

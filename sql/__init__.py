@@ -1,0 +1,1 @@
+"""What every projected table means, as SQL: `tables/`, `checks/`, and `queries/` for people."""

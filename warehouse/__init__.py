@@ -1,0 +1,1 @@
+"""What is known and how it is kept: events, ids, errors, contracts; log, tables, projections."""

@@ -1,0 +1,201 @@
+"""The lake: the log, the tables and the views over them, under one root."""
+
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+from filelock import FileLock
+
+from warehouse.clock import Clock, system_clock
+from warehouse.errors import BadInput
+from warehouse.events import Event
+from warehouse.log import SCHEMA, DeltaEventLog
+from warehouse.project import Projection, projections
+from warehouse.store import TableStore
+from warehouse.tables import STAGE_TABLES, Table
+
+VIEWS = "instar.duckdb"
+_DUCK_TYPES = {
+    "string": "varchar",
+    "large_string": "varchar",
+    "string_view": "varchar",
+    "int32": "integer",
+    "int64": "bigint",
+    "double": "double",
+    "bool": "boolean",
+    "timestamp[us, tz=UTC]": "timestamptz",
+}
+
+
+class Lake:
+    """Everything Instar keeps, under one folder.
+
+    `events/` is the log, `tables/` the derived tables, `adapters/` and `models/` hold weights, and
+    `instar.duckdb` is a file of views that any DuckDB client opens, also while this process writes.
+    """
+
+    def __init__(self, root: Path | str, clock: Clock = system_clock) -> None:
+        if "://" in str(root):
+            raise BadInput(
+                f"lake {str(root)!r}: only local folders are supported in this release;"
+                " give a path, or set INSTAR_LAKE to one"
+            )
+        self.root = Path(root).absolute()
+        self.clock = clock
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.log = DeltaEventLog(self.root / "events", clock)
+        self.store = TableStore(self.root / "tables")
+        self._projecting = FileLock(self.root / ".tables.lock")
+        self._published: dict[str, str] = {}
+
+    def append(self, events: Iterable[Event]) -> int:
+        """Append facts; return how many were new."""
+        return self.log.append(events)
+
+    def refresh(
+        self, names: Sequence[str] | None = None, *, publish: bool = True
+    ) -> dict[str, int]:
+        """Project the SQL tables (default: all) from the log; return rows per table.
+
+        A table whose query and inputs are those of its last projection is left alone. `publish`
+        brings the file of views up to date as well.
+        """
+        wanted = set(projections() if names is None else names)
+        for projection in reversed(list(projections().values())):
+            if projection.name in wanted:
+                wanted |= projection.deps & projections().keys()
+        counts: dict[str, int] = {}
+        with self._projecting:
+            version = self.log.version()  # before the files are listed: never claims too much
+            with self.connect(tables=()) as connection:
+                for projection in projections().values():
+                    if projection.name in wanted:
+                        counts[projection.name] = self._project(connection, projection, version)
+        if publish:
+            self.publish()
+        return counts
+
+    def write(
+        self, name: str, frame: pl.DataFrame, where: Mapping[str, str | int] | None = None
+    ) -> int:
+        """Replace a stage's table, or the rows of it that equal `where`; return the new version.
+
+        Raises:
+            BrokenContract: the frame is not what the table promises.
+        """
+        table = STAGE_TABLES[name]
+        rows = table.validate(frame).to_arrow()
+        self.store.create(name, _schema(table))
+        version = self.store.replace_partition(name, rows.cast(_schema(table)), where=where)
+        self.publish()
+        return version
+
+    def read(
+        self, name: str, where: str | None = None, given: Sequence[object] = ()
+    ) -> pl.DataFrame:
+        """Return a table (or the rows of it that the SQL condition `where` keeps) as a frame."""
+        condition = f" where {where}" if where else ""
+        return self.query(f'select * from "{name}"{condition}', given)
+
+    def query(self, query: str, given: Sequence[object] = ()) -> pl.DataFrame:
+        """Run one read-only query over the lake's tables."""
+        named = set(re.findall(r"\w+", query))
+        with self.connect(named & self.tables().keys()) as connection:
+            frame: pl.DataFrame = connection.sql(query, params=list(given)).pl()
+        return frame
+
+    @contextmanager
+    def connect(self, tables: Iterable[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield an in-memory DuckDB connection that sees `events` and (by default) every table."""
+        with duckdb.connect() as connection:
+            connection.execute("set timezone = 'UTC'")
+            for statement in self._views(tables).values():
+                connection.execute(statement)
+            yield connection
+
+    def publish(self) -> Path:
+        """Bring the file of views up to date, beside the old one, and swap it in."""
+        target = self.root / VIEWS
+        views = self._views(None)
+        changed = {n: v for n, v in views.items() if self._published.get(n) != v}
+        if not changed and target.exists():
+            return target
+        fresh = self.root / f".{VIEWS}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
+        if target.exists() and self._published:
+            shutil.copyfile(target, fresh)
+        with duckdb.connect(str(fresh)) as connection:
+            for statement in (changed if self._published else views).values():
+                connection.execute(statement)
+        fresh.replace(target)
+        self._published = views
+        return target
+
+    def tables(self) -> Mapping[str, str]:
+        """Return every table's description by name."""
+        projected = {p.name: p.description for p in projections().values()}
+        staged = {t.name: t.description for t in STAGE_TABLES.values()}
+        return {"events": "Every fact, append-only.", **projected, **staged}
+
+    def _views(self, tables: Iterable[str] | None) -> dict[str, str]:
+        """Return a `create view` statement by table, each after the views it reads."""
+        wanted = set(self.tables() if tables is None else tables)
+        views: dict[str, str] = {}
+        for name in reversed(list(self.tables())):  # dependants first, to collect what they read
+            if name not in wanted or name == "events":
+                continue
+            files = self.store.files(name)
+            if files:
+                views[name] = _view(name, files, None)
+            elif name in STAGE_TABLES:
+                views[name] = _view(name, [], _schema(STAGE_TABLES[name]))
+            elif self.store.exists(name):
+                views[name] = _view(name, [], self.store.schema(name))
+            else:  # never projected: the query itself
+                views[name] = f'create or replace view "{name}" as {projections()[name].query}'
+                wanted |= projections()[name].deps
+        views["events"] = _view("events", self.log.files(), SCHEMA)
+        return dict(reversed(views.items()))
+
+    def _project(
+        self, connection: duckdb.DuckDBPyConnection, projection: Projection, version: int
+    ) -> int:
+        name = projection.name
+        mark = f"{version}:{projection.code_id}"
+        stamp = self.store.root / name / ".projected"
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == mark:
+            connection.execute(_view(name, self.store.files(name), self.store.schema(name)))
+        else:
+            connection.execute(f'create temp table "{name}" as {projection.query}')
+            rows = connection.table(name).to_arrow_reader(50_000)
+            self.store.replace_partition(name, rows, where=None)
+            stamp.write_text(mark, encoding="utf-8")
+        counted = connection.execute(f'select count(*) from "{name}"').fetchone()
+        return int(counted[0]) if counted else 0
+
+
+def _view(name: str, files: Sequence[str], schema: pa.Schema | None) -> str:
+    if files:
+        listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        rows = f"select * from read_parquet([{listed}], union_by_name = true)"
+        return f'create or replace view "{name}" as {rows}'
+    # read_parquet([]) raises: an empty table is a typed select of no rows.
+    columns = ", ".join(f'null::{_duck(field.type)} as "{field.name}"' for field in schema or [])
+    return f'create or replace view "{name}" as select {columns} where false'
+
+
+def _schema(table: Table) -> pa.Schema:
+    return table.empty().to_arrow().schema
+
+
+def _duck(kind: pa.DataType) -> str:
+    """Return DuckDB's name for an Arrow type."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _duck(kind.value_type) + "[]"
+    return _DUCK_TYPES[str(kind)]
