@@ -138,8 +138,12 @@ def specification(chosen: Sequence[tuple[Repair, Sequence[str]]]) -> dict[str, A
 
 
 def _signals(row: Mapping[str, Any]) -> frozenset[str]:
-    """Return a group's signals: its own, and `no_call` where replies held no call."""
-    return frozenset({row["signal"], row["pattern"].split(" | ")[2]})
+    """Return what a group calls for: `no_call` where replies held no call, else its signal.
+
+    A model that does not call tools also spends its budget; only the former can be answered.
+    """
+    calls = row["pattern"].split(" | ")[2]
+    return frozenset({"no_call" if calls == "no_call" else row["signal"]})
 
 
 def _excerpt(messages: pl.DataFrame, trajectory: str, config: EvidenceConfig) -> dict[str, str]:

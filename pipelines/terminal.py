@@ -73,7 +73,7 @@ def show_line(bench: "Bench") -> None:
     if cells.height:
         parts += [display.cells_table(cells), display.gains_table(summary.gains(bench))]
     display.show(*parts)
-    last = bench.of_line("diagnoses")
+    last = bench.of_line("diagnoses").sort("made_at")
     if last.height:
         row = last.row(-1, named=True)
         say(f"next lever: {row['lever']} ({row['branch']}): {row['reason']}")

@@ -128,7 +128,7 @@ def _run(job: TrainJob, path: Path, progress: Progress) -> TrainResult:
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                last = line if line.startswith("{") else last
+                last = line if line.startswith('{"') else last
                 told_now = json.loads(last)
                 if "loss" in told_now:
                     progress(told_now["step"], told_now["steps"], told_now["loss"])

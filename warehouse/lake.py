@@ -70,7 +70,7 @@ class Lake:
         wanted = set(projections() if names is None else names)
         for projection in reversed(list(projections().values())):
             if projection.name in wanted:
-                wanted |= projection.deps & projections().keys()
+                wanted |= set(projection.deps) & projections().keys()
         counts: dict[str, int] = {}
         with self._projecting:
             version = self.log.version()  # before the files are listed: never claims too much
@@ -159,7 +159,7 @@ class Lake:
                 views[name] = _view(name, [], self.store.schema(name))
             else:  # never projected: the query itself
                 views[name] = f'create or replace view "{name}" as {projections()[name].query}'
-                wanted |= projections()[name].deps
+                wanted |= set(projections()[name].deps)
         views["events"] = _view("events", self.log.files(), SCHEMA)
         return dict(reversed(views.items()))
 

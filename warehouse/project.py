@@ -14,13 +14,13 @@ from warehouse.ids import content_id
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """One SQL file, read but not run."""
+    """One SQL file, read but not run; `deps` are the tables it reads, in order of appearance."""
 
     name: str
     description: str
     grain: tuple[str, ...]
     query: str
-    deps: frozenset[str]
+    deps: tuple[str, ...]
 
     @property
     def code_id(self) -> str:
@@ -32,7 +32,7 @@ class Projection:
 def projections() -> Mapping[str, Projection]:
     """Return every projection by table name, each after the ones it reads."""
     found = {p.name: p for p in _read("tables")}
-    graph = {name: sorted(p.deps & found.keys()) for name, p in sorted(found.items())}
+    graph = {n: [d for d in p.deps if d in found] for n, p in sorted(found.items())}
     return {name: found[name] for name in TopologicalSorter(graph).static_order()}
 
 
@@ -57,6 +57,7 @@ def _read(folder: str) -> list[Projection]:
         lines = query.splitlines()
         tree = sqlglot.parse_one(query, dialect="duckdb")
         local = {cte.alias for cte in tree.find_all(exp.CTE)}
+        tables = [t.name for t in tree.find_all(exp.Table, bfs=False)]
         grain = next((x for x in lines[:6] if x.startswith("-- grain:")), "-- grain:")
         columns = (c.strip() for c in grain.removeprefix("-- grain:").split(","))
         found.append(
@@ -65,7 +66,7 @@ def _read(folder: str) -> list[Projection]:
                 description=lines[0].removeprefix("--").strip(),
                 grain=tuple(c for c in columns if c),
                 query=query,
-                deps=frozenset(t.name for t in tree.find_all(exp.Table)) - local - {""},
+                deps=tuple(dict.fromkeys(t for t in tables if t and t not in local)),
             )
         )
     return found

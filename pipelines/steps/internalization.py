@@ -72,6 +72,9 @@ def tailor_samples(bench: Bench) -> None:
 def gate_dataset(bench: Bench) -> None:
     """Assemble the examples, run the quality suites, quarantine rows, and judge the version."""
     tailored = bench.of_line("tailored")
+    judged = {*bench.of_line(TABLE)["sample_id"], *bench.of_line("sft_quarantine")["sample_id"]}
+    if judged and judged == set(tailored["sample_id"]):
+        return
     frame = assemble.rows(
         tailored,
         bench.fresh("trajectories", "line_id = ?", [bench.line]),
@@ -85,14 +88,11 @@ def gate_dataset(bench: Bench) -> None:
     )
     verdicts = [validate(frame, suite) for suite in gate.suites(bench.experiment.gate)]
     examples, quarantine = assemble.split(frame, verdicts)
-    if _unchanged(bench, examples):
-        return
     bench.lake.write("sft_quarantine", quarantine, {"line_id": bench.line})
     version = bench.lake.write(TABLE, examples, {"line_id": bench.line})
-    judged = [_judged(bench, v, version, examples, quarantine) for v in verdicts]
-    facts = list(judged)
-    bench.tell(f"dataset/{bench.line}", facts)
-    if all(v.passed for v in judged):
+    suites = [_judged(bench, v, version, examples, quarantine) for v in verdicts]
+    bench.tell(f"dataset/{bench.line}", suites)
+    if all(suite.passed for suite in suites):
         card = assemble.card(
             examples, quarantine, tailored.height, bench.of_line("tailored_quarantine")
         )
@@ -210,12 +210,6 @@ def _counter(bench: Bench) -> assemble.CountTokens:
 
     tokenizer = load_tokenizer(base_model(bench))
     return lambda messages: count_tokens(tokenizer, messages)
-
-
-def _unchanged(bench: Bench, examples: pl.DataFrame) -> bool:
-    """Whether the newest published dataset is exactly these examples."""
-    datasets = bench.of_line("datasets").sort("table_version")
-    return bool(datasets.height) and datasets["dataset_id"][-1] == assemble.dataset_id(examples)
 
 
 def _judged(

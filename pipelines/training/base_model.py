@@ -17,6 +17,9 @@ def ensure_base_model(gguf: Path, folder: Path) -> Path:
         return folder
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
 
     beside = folder.with_name(f".{folder.name}.{os.getpid()}")
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}

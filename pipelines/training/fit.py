@@ -58,7 +58,7 @@ def _trainer(job: TrainJob) -> tuple[Any, int]:
     import torch
     from datasets import Dataset
     from peft import LoraConfig
-    from transformers import AutoModelForCausalLM, TrainerCallback
+    from transformers import AutoModelForCausalLM, PrinterCallback, TrainerCallback
     from trl import SFTConfig, SFTTrainer
 
     class Progress(TrainerCallback):  # type: ignore[misc]
@@ -113,6 +113,7 @@ def _trainer(job: TrainJob) -> tuple[Any, int]:
         peft_config=lora,
         callbacks=[Progress()],
     )
+    trainer.remove_callback(PrinterCallback)  # it would mix its own lines into the protocol
     return trainer, n_trained
 
 

@@ -12,6 +12,7 @@ select
     (payload ->> '$.branch')::varchar as branch,
     (payload ->> '$.reason')::varchar as reason,
     (payload ->> '$.next_command')::varchar as next_command,
-    (payload -> '$.figures')::varchar as evidence
+    (payload -> '$.figures')::varchar as evidence,
+    occurred_at::timestamptz as made_at
 from events
 where kind = 'diagnosis_made'

@@ -1,0 +1,29 @@
+"""Harness × weights × split, measured in one batch."""
+
+import dagster as dg
+
+from assets.lake import table_metadata
+from assets.partitions import LINE
+from assets.resources import Workbench
+from pipelines import flow, summary
+
+
+@dg.asset(
+    group_name="evaluation", partitions_def=LINE, deps=["adapters"], kinds={"python"}, pool="llm"
+)
+def cells(context: dg.AssetExecutionContext, workbench: Workbench) -> dg.MaterializeResult[None]:
+    """Seed and evolved harness × base and adapter × every split."""
+    bench = workbench.bench(context.partition_key)
+    flow.cross(bench)
+    bench.lake.refresh()
+    rows = "\n".join(
+        f"| {r['harness']} | {r['weights']} | {r['split']} | {r['mean']:.3f} | {r['n_rollouts']} |"
+        for r in summary.cells(bench).iter_rows(named=True)
+    )
+    head = "| harness | weights | split | score | n |\n|---|---|---|---|---|\n"
+    return dg.MaterializeResult(
+        metadata={
+            **table_metadata(bench.lake, "cells"),
+            "cells": dg.MetadataValue.md(head + rows),
+        }
+    )
