@@ -2,14 +2,21 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 
 PREFIX = "b2:"
 
 
 def canonical_json(value: object) -> str:
-    """Serialise `value` the one way that is hashed: sorted keys, no spaces, UTF-8 kept."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Serialise `value` the one way that is hashed: sorted keys, no spaces, UTF-8 kept.
+
+    JSON has no NaN and no infinities; they become the strings "NaN", "Infinity" and "-Infinity".
+    """
+    try:
+        return _dumps(value)
+    except ValueError:
+        return _dumps(_named(value))
 
 
 def bytes_id(data: bytes) -> str:
@@ -25,6 +32,23 @@ def content_id(value: object) -> str:
 def files_id(files: Mapping[str, bytes]) -> str:
     """Return the id of a tree of files: a hash over its sorted (path, bytes) pairs."""
     return content_id(sorted((path, bytes_id(data)) for path, data in files.items()))
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def _named(value: object) -> object:
+    """Return `value` with every float that JSON lacks replaced by its name."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {key: _named(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_named(item) for item in value]
+    return value
 
 
 def bare(tagged: str) -> str:

@@ -16,12 +16,14 @@ from filelock import FileLock
 from warehouse.clock import Clock, system_clock
 from warehouse.errors import BadInput
 from warehouse.events import Event
+from warehouse.ids import content_id
 from warehouse.log import SCHEMA, DeltaEventLog
 from warehouse.project import Projection, projections
 from warehouse.store import TableStore
 from warehouse.tables import STAGE_TABLES, Table
 
 VIEWS = "instar.duckdb"
+_UNADDRESSABLE = re.compile(r"[\[\]^|?\\\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
 _DUCK_TYPES = {
     "string": "varchar",
     "large_string": "varchar",
@@ -48,6 +50,12 @@ class Lake:
                 " give a path, or set INSTAR_LAKE to one"
             )
         self.root = Path(root).absolute()
+        if _UNADDRESSABLE.search(str(self.root)):
+            raise BadInput(
+                f"lake {str(self.root)!r}: its tables cannot be addressed by a path with [ ] ^ | ?"
+                " \\, an escape like %20 or a control character; give another path, or set"
+                " INSTAR_LAKE"
+            )
         self.clock = clock
         self.root.mkdir(parents=True, exist_ok=True)
         self.log = DeltaEventLog(self.root / "events", clock)
@@ -106,7 +114,7 @@ class Lake:
 
     def query(self, query: str, given: Sequence[object] = ()) -> pl.DataFrame:
         """Run one read-only query over the lake's tables."""
-        named = set(re.findall(r"\w+", query))
+        named = set(re.findall(r"\w+", query.lower()))
         with self.connect(named & self.tables().keys()) as connection:
             frame: pl.DataFrame = connection.sql(query, params=list(given)).pl()
         return frame
@@ -116,6 +124,7 @@ class Lake:
         """Yield an in-memory DuckDB connection that sees `events` and (by default) every table."""
         with duckdb.connect() as connection:
             connection.execute("set timezone = 'UTC'")
+            connection.execute("set arrow_large_buffer_size = true")  # a batch may pass 2 GB
             for statement in self._views(tables).values():
                 connection.execute(statement)
             yield connection
@@ -124,14 +133,15 @@ class Lake:
         """Bring the file of views up to date, beside the old one, and swap it in."""
         target = self.root / VIEWS
         views = self._views(None)
-        changed = {n: v for n, v in views.items() if self._published.get(n) != v}
-        if not changed and target.exists():
+        known = self._published if target.exists() else {}
+        changed = {n: v for n, v in views.items() if known.get(n) != v}
+        if not changed:
             return target
         fresh = self.root / f".{VIEWS}.{os.getpid()}.{uuid.uuid4().hex[:8]}"
-        if target.exists() and self._published:
+        if known:
             shutil.copyfile(target, fresh)
         with duckdb.connect(str(fresh)) as connection:
-            for statement in (changed if self._published else views).values():
+            for statement in changed.values():
                 connection.execute(statement)
         fresh.replace(target)
         self._published = views
@@ -167,7 +177,7 @@ class Lake:
         self, connection: duckdb.DuckDBPyConnection, projection: Projection, version: int
     ) -> int:
         name = projection.name
-        mark = f"{version}:{projection.code_id}"
+        mark = f"{version}:{_code_id(name)}"
         stamp = self.store.root / name / ".projected"
         if stamp.exists() and stamp.read_text(encoding="utf-8") == mark:
             connection.execute(_view(name, self.store.files(name), self.store.schema(name)))
@@ -183,11 +193,19 @@ class Lake:
 def _view(name: str, files: Sequence[str], schema: pa.Schema | None) -> str:
     if files:
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-        rows = f"select * from read_parquet([{listed}], union_by_name = true)"
+        options = "union_by_name = true, hive_partitioning = false"  # the path holds no columns
+        rows = f"select * from read_parquet([{listed}], {options})"
         return f'create or replace view "{name}" as {rows}'
     # read_parquet([]) raises: an empty table is a typed select of no rows.
     columns = ", ".join(f'null::{_duck(field.type)} as "{field.name}"' for field in schema or [])
     return f'create or replace view "{name}" as select {columns} where false'
+
+
+def _code_id(name: str) -> str:
+    """Return the content id of a table's query and of every query that it rests on."""
+    projection = projections()[name]
+    below = [_code_id(dep) for dep in projection.deps if dep in projections()]
+    return content_id([projection.code_id, *below])
 
 
 def _schema(table: Table) -> pa.Schema:

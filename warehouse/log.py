@@ -8,12 +8,13 @@ from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from filelock import FileLock
 
 from warehouse.clock import Clock, system_clock
 from warehouse.errors import StreamConflict
 from warehouse.events import Event, read_fact
+from warehouse.store import WRITER, local_files
 
 SCHEMA = pa.schema(
     [
@@ -32,7 +33,6 @@ SCHEMA = pa.schema(
     ]
 )
 COMPACT_ABOVE_FILES = 48
-WRITER = WriterProperties(compression="ZSTD", max_row_group_size=65_536)
 
 
 class EventLog(Protocol):
@@ -69,7 +69,7 @@ def _fresh(events: Sequence[Event], held: dict[tuple[str, int], str]) -> list[Ev
                 f" {key[1]}; read the stream again and append after its end"
             )
         before = (event.stream_id, event.position - 1)
-        if event.position > 0 and before not in held and before not in fresh:
+        if event.position != 0 and before not in held and before not in fresh:
             raise StreamConflict(
                 f"stream {key[0]!r} would get a gap: position {key[1]} without {before[1]}"
             )
@@ -126,7 +126,7 @@ class DeltaEventLog:
 
     def files(self) -> list[str]:
         """Return the Parquet files of the newest version."""
-        return [str(uri).removeprefix("file://") for uri in self._newest().file_uris()]
+        return local_files(self._newest())
 
     def version(self) -> int:
         """Return the newest version of the table."""
@@ -145,7 +145,7 @@ class DeltaEventLog:
 
     def read(self, stream_id: str | None = None) -> Iterator[Event]:
         """See `EventLog.read`."""
-        where, given = ("where stream_id = ?", [stream_id]) if stream_id else ("", [])
+        where, given = ("where stream_id = ?", [stream_id]) if stream_id is not None else ("", [])
         query = (
             "select stream_id, position, kind, version, occurred_at, trajectory_id, line_id,"
             f' round, purpose, payload from events {where} order by stream_id, "position"'
@@ -180,8 +180,10 @@ class DeltaEventLog:
         files = self.files()
         with duckdb.connect() as connection:
             connection.execute("set timezone = 'UTC'")
+            connection.execute("set arrow_large_buffer_size = true")  # a batch may pass 2 GB
             if files:
-                connection.register("events", connection.read_parquet(files))
+                rows = connection.read_parquet(files, hive_partitioning=False)
+                connection.register("events", rows)
             else:
                 connection.register("events", SCHEMA.empty_table())
             yield from connection.sql(query, params=given).to_arrow_reader(10_000)

@@ -77,7 +77,7 @@ def validate(frame: pl.DataFrame, suite: Suite) -> Verdict:
             if key in {"column", "column_A", "column_B"} and value in frame.columns
         }
     )
-    rows = frame.select(columns).with_row_index(ROW).to_pandas()
+    rows = frame.with_row_index(ROW).select(ROW, *columns).to_pandas()
     result = definition.run(
         batch_parameters={"dataframe": rows},
         result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [ROW]},

@@ -1,8 +1,10 @@
 """Tables on disk: one Delta table each, replaced part by part, read as plain Parquet files."""
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable, WriterProperties, write_deltalake
@@ -64,7 +66,7 @@ class TableStore:
         table = self._newest(name)
         if version is not None:
             table = DeltaTable(self._uri(name), version=version)
-        return [str(uri).removeprefix("file://") for uri in table.file_uris()]
+        return local_files(table)
 
     def schema(self, name: str) -> pa.Schema:
         """Return the table's Arrow schema."""
@@ -81,7 +83,7 @@ class TableStore:
     def vacuum(self, name: str, *, keep: timedelta = KEEP, versions: Sequence[int] = ()) -> int:
         """Delete files that no version younger than `keep`, and none of `versions`, refers to."""
         gone = self._newest(name).vacuum(
-            retention_hours=int(keep.total_seconds() // 3600),
+            retention_hours=math.ceil(keep / timedelta(hours=1)),
             dry_run=False,
             enforce_retention_duration=False,
             keep_versions=list(versions) or None,
@@ -98,6 +100,11 @@ class TableStore:
 
     def _uri(self, name: str) -> str:
         return str(self.root / name)
+
+
+def local_files(table: DeltaTable) -> list[str]:
+    """Return the paths of a table's Parquet files; Delta itself names them by escaped URIs."""
+    return [unquote(str(uri).removeprefix("file://")) for uri in table.file_uris()]
 
 
 def _literal(value: str | int) -> str:

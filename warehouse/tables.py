@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from warehouse.errors import BrokenContract
 
@@ -41,6 +42,13 @@ class Table:
                 f"table {self.name!r} from {self.producer}: missing columns {missing},"
                 f" unknown columns {unknown}"
             )
+        wrong = [
+            f"{c} is {frame[c].dtype}, not {t}"
+            for c, t in self.columns.items()
+            if not _fits(frame[c].dtype, t)
+        ]
+        if wrong:
+            raise BrokenContract(f"table {self.name!r} from {self.producer}: {', '.join(wrong)}")
         try:
             typed = frame.select(pl.col(c).cast(t) for c, t in self.columns.items())
         except pl.exceptions.PolarsError as broken:
@@ -51,6 +59,15 @@ class Table:
                 " table must have its own"
             )
         return typed
+
+
+def _fits(given: pl.DataType | DataTypeClass, promised: pl.DataType | DataTypeClass) -> bool:
+    """Say whether a cast keeps the values: the same type, nulls, integers, or a number as float."""
+    if isinstance(given, pl.List) and isinstance(promised, pl.List):
+        return _fits(given.inner, promised.inner)
+    if promised.is_float():
+        return given.is_numeric() or given == pl.Null
+    return given in (promised, pl.Null) or (given.is_integer() and promised.is_integer())
 
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean

@@ -7,4 +7,4 @@ from trajectories
 where
     line_id is not null
     and purpose in ('anchor', 'candidate', 'collect', 'smoke', 'replay')
-    and split <> 'development'
+    and split is distinct from 'development'

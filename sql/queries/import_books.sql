@@ -9,6 +9,6 @@ select
     s.complete,
     count(i.code) as n_issues
 from source_files as s
-left join issues as i on starts_with(i.location, s.path)
+left join issues as i on s.stream_id = i.stream_id
 group by all
 order by s.path

@@ -7,7 +7,7 @@ select
     (payload ->> '$.spec_id')::varchar as spec_id,
     (payload ->> '$.harness_id')::varchar as harness_id,
     (payload ->> '$.parent_id')::varchar as parent_id,
-    (payload ->> '$.files')::varchar[] as files,
+    (payload -> '$.files')::varchar[] as files,
     (payload ->> '$.manifest.title')::varchar as title,
     (payload ->> '$.manifest.tag')::varchar as tag,
     (payload ->> '$.manifest.fires')::varchar as fires,

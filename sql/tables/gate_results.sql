@@ -8,6 +8,6 @@ select
     (payload ->> '$.passed')::boolean as passed,
     (payload ->> '$.n_in')::bigint as n_in,
     (payload ->> '$.n_quarantined')::bigint as n_quarantined,
-    (payload ->> '$.failed_expectations')::varchar[] as failed_expectations
+    (payload -> '$.failed_expectations')::varchar[] as failed_expectations
 from events
 where kind = 'gate_judged'

@@ -6,7 +6,8 @@ with calls as (
         trajectory_id,
         name,
         coalesce(arguments_json, arguments_raw, '') as arguments,
-        count(*) as n
+        count(*) as n,
+        min(position) as first_position
     from tool_calls
     where component is null
     group by all
@@ -17,7 +18,7 @@ repeated as (
         trajectory_id,
         sum(n) as n_calls,
         max(n) as max_repeats,
-        max_by(name || ' ' || arguments, n) as repeated_call
+        max_by(name || ' ' || arguments, (n, -first_position)) as repeated_call
     from calls
     group by trajectory_id
 ),
@@ -25,8 +26,8 @@ repeated as (
 failed as (
     select
         trajectory_id,
-        mode(error) as error,
-        mode(name) as error_tool
+        mode(error order by position) as error,
+        mode(name order by position) as error_tool
     from tool_calls
     where error is not null and component is null
     group by trajectory_id
@@ -60,8 +61,10 @@ shown as (
 claimed as (
     select
         trajectory_id,
-        list_distinct(
-            regexp_extract_all(lower(answer), '[\p{L}\p{N}_]+([.-][\p{L}\p{N}_]+)*')
+        list_sort(
+            list_distinct(
+                regexp_extract_all(lower(answer), '[\p{L}\p{N}_]+([.-][\p{L}\p{N}_]+)*')
+            )
         ) as claims
     from trajectories
     where delivered

@@ -1,6 +1,7 @@
 -- One row per imported file: what it was, and whether every record of it is accounted for.
 -- grain: sha256, path
 select
+    stream_id::varchar as stream_id,
     (payload ->> '$.sha256')::varchar as sha256,
     (payload ->> '$.path')::varchar as path,
     (payload ->> '$.format')::varchar as format,

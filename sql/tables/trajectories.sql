@@ -23,7 +23,7 @@ closed as (
 scored as (
     select
         trajectory_id,
-        max_by(value_num, position) as score,
+        arg_max_null(value_num, position) as score, -- the last score, also where it is none
         max_by(trustworthy, position) as trustworthy
     from scores
     where is_primary

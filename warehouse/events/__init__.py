@@ -6,10 +6,18 @@ hold the facts of one kind of stream each. A reader of old events goes through `
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 
 from warehouse.errors import UnknownEvent
 from warehouse.events.base import Fact, Purpose
@@ -48,7 +56,7 @@ from warehouse.events.trajectory import (
     TrajectoryClosed,
     TrajectoryOpened,
 )
-from warehouse.ids import canonical_json, content_id
+from warehouse.ids import bytes_id, canonical_json
 
 AnyFact = Annotated[
     TrajectoryOpened
@@ -94,17 +102,21 @@ UPCASTERS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] 
 """(kind, version) → a function that lifts that payload one version up. Empty while all are 1."""
 
 
+_Utc = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(UTC))]
+
+
 class Event(BaseModel):
     """One fact with its place in a stream; the context fields are copies that SQL prunes by.
 
-    `occurred_at` is None where an imported source does not say when.
+    `occurred_at` is UTC, and None where an imported source does not say when. Halves of surrogate
+    pairs, which no text can hold, are kept (and hashed) as U+FFFD.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     stream_id: str
     position: int
-    occurred_at: datetime | None
+    occurred_at: _Utc | None
     fact: AnyFact
     trajectory_id: str | None = None
     line_id: str | None = None
@@ -114,23 +126,33 @@ class Event(BaseModel):
     @property
     def event_id(self) -> str:
         """Content id of everything but the time of recording."""
-        return content_id(
-            [
-                self.stream_id,
-                self.position,
-                self.occurred_at and self.occurred_at.isoformat(),
-                self.trajectory_id,
-                self.line_id,
-                self.round,
-                self.purpose,
-                self.fact.model_dump(mode="json"),
-            ]
-        )
+        content = [
+            self.stream_id,
+            self.position,
+            self.occurred_at and self.occurred_at.isoformat(),
+            self.trajectory_id,
+            self.line_id,
+            self.round,
+            self.purpose,
+            self.fact.model_dump(mode="json"),
+        ]
+        return bytes_id(_whole(canonical_json(content)).encode())
 
     @property
     def payload(self) -> str:
         """The fact as JSON text, without the tags that have columns of their own."""
-        return canonical_json(self.fact.model_dump(mode="json", exclude={"kind", "version"}))
+        return _whole(
+            canonical_json(self.fact.model_dump(mode="json", exclude={"kind", "version"}))
+        )
+
+
+def _whole(text: str) -> str:
+    """Return `text` with surrogate halves joined where they pair, else replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def read_fact(kind: str, version: int, payload: str) -> AnyFact:

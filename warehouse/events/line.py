@@ -1,10 +1,20 @@
 """Stream `line/<line_id>`: one line of harness evolution, decision by decision."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from warehouse.events.base import Fact
+
+_NON_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def _number(value: object) -> object:
+    """Return the number that JSON keeps as its name; without this the union would keep the name."""
+    return _NON_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+Figure = Annotated[float | int | bool | str | None, BeforeValidator(_number)]
 
 
 class Reading(BaseModel):
@@ -150,7 +160,7 @@ class CandidateJudged(Fact):
     outcome: Literal["accepted", "rejected", "indecisive", "invalid", "inert"]
     reason: str
     policy: str
-    figures: dict[str, float | int | bool | str | None]
+    figures: dict[str, Figure]
 
 
 class HarnessRetained(Fact):
