@@ -163,7 +163,10 @@ def tool_spec(function: Callable[..., Any], *, delivers: bool = False) -> ToolSp
 def argument_problem(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
     """Return the first reason why `arguments` break the tool's schema, or None."""
     validator = jsonschema.Draft202012Validator(dict(spec.parameters))
-    problem = jsonschema.exceptions.best_match(validator.iter_errors(dict(arguments)))
+    try:
+        problem = jsonschema.exceptions.best_match(validator.iter_errors(dict(arguments)))
+    except RecursionError:
+        return "the arguments are nested too deeply"
     if problem is None:
         return None
     where = ".".join(str(part) for part in problem.absolute_path)

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 import yaml
-from pydantic import ValidationError
 
 from harness.spec import HarnessSpec
 from warehouse.errors import BadBundle
@@ -80,7 +79,7 @@ class Bundle:
         """
         try:
             spec = HarnessSpec.model_validate(yaml.safe_load(self.text(MANIFEST)))
-        except (yaml.YAMLError, ValidationError) as broken:
+        except (yaml.YAMLError, ValueError, RecursionError) as broken:
             raise BadBundle(f"{MANIFEST}: {broken}") from broken
         missing = [path for path in spec.paths() if path not in self.files]
         if missing:
@@ -119,8 +118,10 @@ def changed_files(old: Bundle, new: Bundle) -> tuple[str, ...]:
 def _check_path(path: str) -> None:
     if path == MANIFEST:
         return
-    parts = PurePosixPath(path).parts
-    plain = len(parts) >= 2 and ".." not in parts and not path.startswith("/") and "\\" not in path
-    if not plain or SURFACES.get(parts[0]) != PurePosixPath(path).suffix:
+    pure = PurePosixPath(path)
+    # One spelling per file: "prompts//a.md" would be another key for the same place on disk.
+    plain = pure.as_posix() == path and path.isprintable() and "\\" not in path
+    inside = len(pure.parts) >= 2 and ".." not in pure.parts
+    if not plain or not inside or SURFACES.get(pure.parts[0]) != pure.suffix:
         allowed = ", ".join(f"{folder}/*{suffix}" for folder, suffix in SURFACES.items())
         raise BadBundle(f"{path!r} lies outside a bundle's surfaces: {MANIFEST}, {allowed}")

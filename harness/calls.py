@@ -1,6 +1,7 @@
 """Tool calls as JSON objects in the model's text: how they are shown, constrained and read."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 from environments.base import Call, ToolSpec
 from warehouse.events.trajectory import ArgumentsState
 
+_DECODER = json.JSONDecoder()
+_OBJECT = re.compile(r'\{\s*"')
 _PLACEHOLDERS: Mapping[str, object] = {
     "string": "text",
     "integer": 1,
@@ -50,19 +53,25 @@ def parse_call(text: str) -> ParsedCall | None:
 
     Both spellings that models use are read: `tool`/`args` and `name`/`arguments`.
     """
-    decoder = json.JSONDecoder()
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, _ = decoder.raw_decode(text[at:])
-        except ValueError:
-            value = None
-        if isinstance(value, dict) and isinstance(
-            name := value.get("tool", value.get("name")), str
-        ):
+    for start in _OBJECT.finditer(text):
+        value = _object_at(text, start.start())
+        if isinstance(name := value.get("tool", value.get("name")), str):
             return _parsed(name, value.get("args", value.get("arguments")))
-        at = text.find("{", at + 1)
     return None
+
+
+def _object_at(text: str, at: int) -> dict[str, Any]:
+    """Return the JSON object that starts at `at`, an empty one where there is none.
+
+    Python reads more than JSON has, NaN and half of a surrogate pair: such a value cannot be
+    recorded, so it is none.
+    """
+    try:
+        value: dict[str, Any] = _DECODER.raw_decode(text, at)[0]
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return {}
+    return value
 
 
 def _parsed(name: str, arguments: object) -> ParsedCall:

@@ -41,5 +41,6 @@ def _render_all(bundle: Bundle, tools: Sequence[ToolSpec]) -> None:
     prompts = bundle.spec.prompts
     opening(bundle, tools)
     render(bundle, prompts.task, prompt="?")
-    render(bundle, prompts.result, text="?", ok=True)
+    for ok in (True, False):
+        render(bundle, prompts.result, text="?", ok=ok)
     render(bundle, prompts.no_call)

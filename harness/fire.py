@@ -1,14 +1,23 @@
 """Run the hooks of a bundle's components, and stamp what each of them did."""
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from environments.base import Observation
+from environments.base import Call, Observation
 from harness.hooks import Block, Hook, Middleware, Terminate, Unlock, overrides
-from harness.messages import ModelReply, ModelRequest
+from harness.messages import ChatMessage, ModelReply, ModelRequest
 from warehouse.errors import HarnessCrash
 from warehouse.events.trajectory import Effect
+
+_ANSWERS: Mapping[Hook, tuple[type, ...]] = {
+    "before_agent": (Terminate,),
+    "before_model": (ModelRequest, ModelReply, Terminate),
+    "after_model": (ModelReply, Terminate),
+    "before_tool": (Call, Observation, Block, Unlock, Terminate),
+    "after_tool": (str, Terminate),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +51,62 @@ class Hooks:
         place (a `Block`, a `Terminate`, a reply for the model, an observation for the environment).
 
         Raises:
-            HarnessCrash: a component raised.
+            HarnessCrash: a component raised, or returned what its hook may not.
         """
         backwards = hook.startswith("after_")
         for file, component in reversed(self.components) if backwards else self.components:
             if not overrides(component, hook):
                 continue
             try:
-                answer = getattr(component, hook)(value, *context)
-            except Exception as crash:
+                answer = getattr(component, hook)(_own(value), *context)
+                self._fired.append(_firing(file, hook, value, answer))
+            except (Exception, SystemExit) as crash:
                 raise HarnessCrash(f"{file} {hook}: {type(crash).__name__}: {crash}") from crash
-            self._fired.append(
-                Firing(
-                    component=file,
-                    hook=hook,
-                    effect=_effect(value, answer),
-                    tag=_tag(hook, value, answer),
-                    detail=_why(answer),
-                    n_unresolved=len(getattr(answer, "unresolved", ())),
-                )
-            )
             if answer is None or isinstance(answer, Unlock):
                 continue
             if not isinstance(answer, type(value)):
                 return answer
             value = answer
         return value
+
+
+def _own(value: Any) -> Any:  # noqa: ANN401
+    """Return what a component is handed: writing into it changes nothing, only returning does."""
+    return copy.deepcopy(value) if isinstance(value, Call | ModelRequest) else value
+
+
+def _firing(file: str, hook: Hook, before: object, answer: object) -> Firing:
+    # The exact type: a subclass could say of itself that it equals what went in.
+    if answer is not None and (type(answer) not in _ANSWERS[hook] or not _sound(answer)):
+        allowed = ", ".join(kind.__name__ for kind in _ANSWERS[hook])
+        raise TypeError(f"returned {answer!r:.200}; it may return None, {allowed}")
+    return Firing(
+        component=file,
+        hook=hook,
+        effect=_effect(before, answer),
+        tag=_tag(hook, before, answer),
+        detail=_why(answer),
+        n_unresolved=len(getattr(answer, "unresolved", ())),
+    )
+
+
+def _sound(answer: object) -> bool:
+    """Whether the parts of an answer that the loop relies on have their types."""
+    match answer:
+        case ModelRequest(messages=messages):
+            return all(isinstance(message, ChatMessage) for message in messages)
+        case (
+            str()
+            | Call(str(), Mapping())
+            | ModelReply(text=str())
+            | Observation(text=str())
+            | Block(text=str())
+            | Unlock(reason=str())
+            | Terminate(reason=str())
+        ):
+            return True
+        case _:
+            return False
 
 
 def _effect(before: object, answer: object) -> Effect:

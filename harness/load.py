@@ -3,6 +3,7 @@
 The code runs in this process: load only bundles whose code you would run yourself.
 """
 
+import copy
 import inspect
 import sys
 from types import ModuleType
@@ -26,22 +27,22 @@ def load_middleware(bundle: Bundle) -> list[tuple[str, Middleware]]:
 def _component(bundle: Bundle, part: Part) -> Middleware:
     kind = _middleware_class(bundle, part.file)
     try:
-        return kind(part.parameters)
-    except Exception as crash:
+        return kind(copy.deepcopy(part.parameters))
+    except (Exception, SystemExit) as crash:
         raise HarnessCrash(f"{part.file}: {type(crash).__name__}: {crash}") from crash
 
 
 def _middleware_class(bundle: Bundle, path: str) -> type[Middleware]:
-    name = f"instar_bundle_{bare(bundle.id)}_{path.removesuffix('.py').replace('/', '_')}"
+    name = f"instar_bundle_{bare(bundle.id)}/{path}"
     module = sys.modules.get(name) or _module(name, path, bundle.text(path))
-    found = [
+    found = {
         value
         for _, value in inspect.getmembers(module, inspect.isclass)
         if issubclass(value, Middleware) and value.__module__ == name
-    ]
+    }
     if len(found) != 1:
         raise BadBundle(f"{path!r} must define exactly one Middleware class; it has {len(found)}")
-    return found[0]
+    return found.pop()
 
 
 def _module(name: str, path: str, source: str) -> ModuleType:
@@ -50,10 +51,12 @@ def _module(name: str, path: str, source: str) -> ModuleType:
         code = compile(source, path, "exec")
     except SyntaxError as broken:
         raise BadBundle(f"{path}: line {broken.lineno}: {broken.msg}") from broken
+    except Exception as broken:
+        raise BadBundle(f"{path} does not compile: {broken}") from broken
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
-    except Exception as crash:
+    except (Exception, SystemExit) as crash:
         del sys.modules[name]
         raise BadBundle(f"{path}: {type(crash).__name__} on import: {crash}") from crash
     return module

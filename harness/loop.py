@@ -1,12 +1,13 @@
 """The loop: one rollout of one task under one bundle, as facts."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from environments.base import Call, Observation, Session, Task
 from harness.bundle import Bundle
 from harness.calls import parse_call, reply_schema
 from harness.fire import Firing, Hooks
-from harness.hooks import Block, State, Step, Terminate
+from harness.hooks import Block, Hook, State, Step, Terminate
 from harness.load import load_middleware
 from harness.messages import Model, ModelReply, ModelRequest
 from harness.render import examples, opening, render
@@ -82,14 +83,13 @@ class _Attempt:
         if self.spec.calls.constrained:
             self._rendered(CONSTRAINED)
         self.log.say("user", render(self.bundle, prompts.task, prompt=self.task.prompt), "task")
-        answer = self.hooks.fire("before_agent", self.state)
-        self.log.fired(self.hooks.drain())
+        answer = self._fire("before_agent", self.state)
         return _stopped(answer) if isinstance(answer, Terminate) else None
 
     async def turn(self) -> TrajectoryClosed | None:
         """One model reply and the call it holds; return how the attempt ended, if it did."""
-        self.state.turn += 1
-        self.log.turn = self.state.turn
+        self.log.turn += 1
+        self.state.turn = self.log.turn
         reply, author = await self._reply()
         if isinstance(reply, Terminate):
             return _stopped(reply)
@@ -99,7 +99,7 @@ class _Attempt:
         if self.session.delivered is not None:
             self.log.delivered(self.session.delivered)
             return _closed("delivered", "success")
-        if self.state.turn >= self.spec.loop.max_turns:
+        if self.log.turn >= self.spec.loop.max_turns:
             return _closed("max_turns", "limit_steps")
         return None
 
@@ -110,13 +110,12 @@ class _Attempt:
             messages=tuple(self.log.messages),
             max_tokens=self.spec.loop.max_output_tokens,
             temperature=self.temperature,
-            seed=(self.seed + self.state.turn) % 2**31,
+            seed=(self.seed + self.log.turn) % 2**31,
             response_schema=reply_schema(self.session.tools, calls.argument_chars)
             if calls.constrained
             else None,
         )
-        before = self.hooks.fire("before_model", request, self.state)
-        self.log.fired(self.hooks.drain())
+        before = self._fire("before_model", request, self.state)
         if isinstance(before, Terminate):
             return before, "harness"
         if isinstance(before, ModelReply):
@@ -124,8 +123,7 @@ class _Attempt:
             return before, "harness"
         reply = await self.model.complete(before)
         self.log.answered(before, reply, self.model.name)
-        after = self.hooks.fire("after_model", reply, self.state)
-        self.log.fired(self.hooks.drain())
+        after = self._fire("after_model", reply, self.state)
         if isinstance(after, ModelReply):
             self.log.say("assistant", after.text.strip(), "model")
         return after, "model"
@@ -137,8 +135,7 @@ class _Attempt:
             self.log.say("user", render(self.bundle, self.spec.prompts.no_call), "harness")
             return None
         key = self.log.called(parsed, author)
-        before = self.hooks.fire("before_tool", parsed.call, self.state)
-        self.log.fired(self.hooks.drain())
+        before = self._fire("before_tool", parsed.call, self.state)
         match before:
             case Terminate():
                 return before
@@ -155,13 +152,22 @@ class _Attempt:
         if self.session.delivered is not None:
             self.log.returned(key, observation, None)
             return None
-        view = self.hooks.fire("after_tool", self._view(observation), call, self.state)
-        self.log.fired(self.hooks.drain())
+        view: Any = None
+        try:
+            view = self._fire("after_tool", self._view(observation), call, self.state)
+        finally:  # the environment did answer, whatever the component does then
+            self.log.returned(key, observation, view if isinstance(view, str) else None)
         if isinstance(view, Terminate):
             return view
-        self.log.returned(key, observation, view)
         self.log.say("user", view, "environment")
         return None
+
+    def _fire(self, hook: Hook, value: Any, *context: object) -> Any:  # noqa: ANN401
+        """Pass `value` through a hook; what ran is noted even when a component crashes."""
+        try:
+            return self.hooks.fire(hook, value, *context)
+        finally:
+            self.log.fired(self.hooks.drain())
 
     def _view(self, observation: Observation) -> str:
         limit = self.spec.loop.tool_output_chars

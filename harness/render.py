@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import yaml
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from environments.base import ToolSpec
 from harness.bundle import Bundle
@@ -35,11 +35,12 @@ def render(bundle: Bundle, path: str, **values: Any) -> str:  # noqa: ANN401
     """Return a template of the bundle filled with `values`.
 
     Raises:
-        BadBundle: the template does not parse, or uses a name it is not given.
+        BadBundle: the template does not parse, uses a name it is not given, or fails.
     """
+    source = bundle.text(path)
     try:
-        return _JINJA.from_string(bundle.text(path)).render(**values).strip("\n")
-    except TemplateError as broken:
+        return _JINJA.from_string(source).render(**values).strip("\n")
+    except Exception as broken:
         raise BadBundle(f"{path}: {type(broken).__name__}: {broken}") from broken
 
 
@@ -62,7 +63,7 @@ def examples(bundle: Bundle) -> list[ChatMessage]:
     for path in bundle.spec.examples:
         try:
             loaded = _EXAMPLES.validate_python(yaml.safe_load(bundle.text(path)))
-        except (yaml.YAMLError, ValidationError) as broken:
+        except (yaml.YAMLError, ValueError, RecursionError) as broken:
             raise BadBundle(f"{path}: not a list of examples: {broken}") from broken
         for turn in (turn for example in loaded for turn in example):
             if turn.role not in {"user", "assistant"}:

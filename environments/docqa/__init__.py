@@ -71,9 +71,13 @@ class DocQA:
         )
 
     def _draft(self, task_id: str) -> Draft:
-        suite, split, family, index = task_id.split("/")
-        if suite != self.name or family not in FAMILIES:
-            raise BadInput(f"task {task_id!r} is not a task of {self.name!r}")
+        match task_id.split("/"):
+            case [self.name, split, family, index] if (
+                split in SPLITS and family in families_of(split) and index.isdecimal()
+            ):
+                pass
+            case _:
+                raise BadInput(f"task {task_id!r} is not a task of {self.name!r}")
         rng = world_rng(self.seed, split, family, int(index))
         level = LEVELS[int(index) % len(LEVELS)]
         return FAMILIES[family].make(rng, Words(rng, split), level)

@@ -56,7 +56,7 @@ def share(pool: Sequence[str], split: str) -> list[str]:
 
 
 def _pairs(left: Sequence[str], right: Sequence[str]) -> list[str]:
-    # Rotating the second word by the first keeps every word in every split's share.
+    # Rotating the second word by the first spreads both words over the splits' shares.
     n = len(right)
     return [f"{a} {right[(j + i) % n]}" for j, (i, a) in product(range(n), enumerate(left))]
 

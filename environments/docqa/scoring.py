@@ -52,5 +52,10 @@ def contains(answer: str, gold: str) -> bool:
     said, wanted = plain(answer), plain(gold)
     if re.search(rf"(?<![\w.]){re.escape(wanted)}(?![\w]|\.\d)", said) is None:
         return False
-    numbers = set(re.findall(r"\d+", said)) - set(re.findall(r"\d+", wanted))
-    return not (numbers and re.search(r"\d", wanted))
+    rivals = _numbers(said) - _numbers(wanted)
+    return not (rivals and _numbers(wanted))
+
+
+def _numbers(text: str) -> set[str]:
+    """Return the whole numbers of a text; a minus belongs to its number, a hyphen does not."""
+    return set(re.findall(r"(?<!\w)-?\d+|\d+", text))

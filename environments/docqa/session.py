@@ -69,6 +69,7 @@ class DocSession:
 
     def read_lines(self, start: int, end: int, file: str = "") -> Observation:
         """Read lines of a file (the first one if none is named)."""
+        start, end = int(start), int(end)  # to JSON, 1.0 is an integer too
         name = file or next(iter(self.draft.files))
         if name not in self.draft.files:
             known = ", ".join(self.draft.files)

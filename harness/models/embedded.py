@@ -73,7 +73,8 @@ class EmbeddedHost:
         """Start the servers and wait until all of them are ready."""
         files = list(self._adapters.values())
         try:
-            self._servers = [_Server(model_path(), files) for _ in range(self.lanes)]
+            for _ in range(self.lanes):
+                self._servers.append(_Server(model_path(), files))
             for server in self._servers:
                 server.wait_until_ready()
         except BaseException:
@@ -125,19 +126,27 @@ class _Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         self._tail: list[str] = []
+        self._ready = threading.Event()
         self.address = ""
+        # The pipes are emptied as long as the server lives: a full one would stop it.
+        self._readers = [
+            threading.Thread(target=self._follow, args=(pipe,), daemon=True)
+            for pipe in (self._process.stdout, self._process.stderr)
+        ]
+        for reader in self._readers:
+            reader.start()
 
     def wait_until_ready(self) -> None:
-        """Wait for the address. The pipes are emptied as long as the server lives."""
-        ready = threading.Event()
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        for pipe in (self._process.stdout, self._process.stderr):
-            threading.Thread(target=self._follow, args=(pipe, ready), daemon=True).start()
-        ready.wait(START_TIMEOUT_S)
+        """Wait for the address.
+
+        Raises:
+            Unavailable: the server ended, or took too long.
+        """
+        self._ready.wait(START_TIMEOUT_S)
         if not self.address:
             self.stop()
             told = "\n".join(self._tail[-5:])
@@ -152,11 +161,14 @@ class _Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        for reader in self._readers:
+            reader.join()
 
-    def _follow(self, pipe: IO[str], ready: threading.Event) -> None:
-        for line in pipe:
-            if line.startswith("READY "):
-                self.address = line.split()[1]
-                ready.set()
-            self._tail = [*self._tail[-20:], line.rstrip()]
-        ready.set()  # the pipe is closed: a server that never got ready need not be waited for
+    def _follow(self, pipe: IO[str]) -> None:
+        with pipe:
+            for line in pipe:
+                if line.startswith("READY "):
+                    self.address = line.split()[1]
+                    self._ready.set()
+                self._tail = [*self._tail[-20:], line.rstrip()]
+        self._ready.set()  # a server that never got ready need not be waited for

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
+from pydantic import BaseModel, Field, ValidationError
 from tenacity import (
     AsyncRetrying,
     RetryError,
@@ -25,6 +26,33 @@ from warehouse.ids import content_id
 ATTEMPTS = 5
 TIMEOUT_S = 600.0
 KEY_VARIABLE = "INSTAR_API_KEY"
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Cached(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Cached | None = None
+
+
+class _Answer(BaseModel):
+    """What is read of a chat completion; servers add fields of their own."""
+
+    id: str | None = None
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
 
 
 class HttpModel:
@@ -48,23 +76,23 @@ class HttpModel:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """See `Model.complete`."""
         started = time.perf_counter()
-        answer = await self._post(self._json(request))
+        response = await self._post(self._json(request))
         try:
-            choice = answer["choices"][0]
-            text = choice["message"].get("content") or ""
-        except (KeyError, IndexError, TypeError) as broken:
+            answer = _Answer.model_validate_json(response.content)
+        except ValidationError as broken:
+            where = ".".join(str(part) for part in broken.errors()[0]["loc"]) or "the body"
             raise ModelUnavailable(
-                f"{self._url}: the answer has no choices[0].message: {str(answer)[:200]}"
+                f"{self._url}: the answer is no chat completion, see {where}:"
+                f" {response.text[:200]!r}"
             ) from broken
-        usage = answer.get("usage") or {}
-        details = usage.get("prompt_tokens_details") or {}
+        choice, usage = answer.choices[0], answer.usage or _Usage()
         return ModelReply(
-            text=text,
-            finish_reason=choice.get("finish_reason"),
-            response_key=answer.get("id") or "",
-            input_tokens=usage.get("prompt_tokens"),
-            cached_tokens=details.get("cached_tokens"),
-            output_tokens=usage.get("completion_tokens"),
+            text=choice.message.content or "",
+            finish_reason=choice.finish_reason,
+            response_key=answer.id or "",
+            input_tokens=usage.prompt_tokens,
+            cached_tokens=(usage.prompt_tokens_details or _Cached()).cached_tokens,
+            output_tokens=usage.completion_tokens,
             latency_s=time.perf_counter() - started,
         )
 
@@ -84,7 +112,7 @@ class HttpModel:
             }
         return body
 
-    async def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+    async def _post(self, body: dict[str, Any]) -> httpx.Response:
         retrying = AsyncRetrying(
             retry=retry_if_exception(_transient),
             wait=wait_random_exponential(multiplier=0.2, max=20),
@@ -99,15 +127,13 @@ class HttpModel:
                         and "context" in response.text
                     ):
                         raise ContextExceeded(f"{self._url}: {response.text[:200]}")
-                    response.raise_for_status()
-                    answer: dict[str, Any] = response.json()
-                    return answer
+                    return response.raise_for_status()
         except RetryError as gave_up:
             last = gave_up.last_attempt.exception()
             raise ModelUnavailable(
                 f"{self._url} did not answer after {ATTEMPTS} attempts, last: {last!r}"
             ) from last
-        except (httpx.HTTPError, ValueError) as broken:
+        except httpx.HTTPError as broken:
             raise ModelUnavailable(f"{self._url}: {broken!r}") from broken
         raise ModelUnavailable(f"{self._url}: no attempt was made")
 
@@ -130,7 +156,7 @@ class HttpHost:
         """
         try:
             httpx.get(f"{self.url.rstrip('/')}/models", headers=_headers(), timeout=10)
-        except httpx.HTTPError as gone:
+        except (httpx.HTTPError, httpx.InvalidURL) as gone:
             raise BadInput(
                 f"model server {self.url!r} does not answer ({gone}); is it running, and does the"
                 " address end with /v1?"
