@@ -108,13 +108,11 @@ def split(frame: pl.DataFrame, verdicts: Sequence[Verdict]) -> tuple[pl.DataFram
     for verdict in verdicts:
         for row, names in verdict.rows.items():
             reasons.setdefault(row, []).extend(names)
+    bad = sorted(reasons)
     numbered = frame.with_row_index("row")
-    kept = numbered.filter(~pl.col("row").is_in(list(reasons)))
-    refused = numbered.filter(pl.col("row").is_in(list(reasons))).with_columns(
-        pl.col("row")
-        .map_elements(lambda row: reasons[row], return_dtype=pl.List(pl.String))
-        .alias("failed_expectations")
-    )
+    kept = numbered.filter(~pl.col("row").is_in(bad))
+    listed = pl.Series("failed_expectations", [reasons[row] for row in bad], pl.List(pl.String))
+    refused = numbered.filter(pl.col("row").is_in(bad)).with_columns(listed)
     return kept.select(_EXAMPLE), refused.select(
         "trajectory_id",
         "line_id",

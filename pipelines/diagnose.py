@@ -51,6 +51,8 @@ def diagnose(
         sigma: the noise floor, for the record (None: not measured).
         pulled: the levers already pulled on this line (`harness`, `weights`).
         accepted_tags: `does` or `sees` for each accepted edit, for branch 5.
+
+    A reading without a single rollout that counts says nothing: no lever, and not "done" either.
     """
     lever, branch, reason = _branch(reading, rule, pulled)
     if accepted_tags and lever in {"weights", "evidence"}:
@@ -67,7 +69,7 @@ def diagnose(
         lever=lever,
         branch=branch,
         reason=reason,
-        next_command=_NEXT[lever],
+        next_command=_NEXT[lever] if reading.n_rollouts else "repair the serving, measure again",
         figures=figures | reading.model_dump(),
     )
 
@@ -77,6 +79,9 @@ def _branch(reading: Reading, rule: Rule, pulled: Collection[str]) -> tuple[Leve
     largest = max(shares, key=lambda name: shares[name])
     delivery = reading.delivery or 0.0
     told = f"{largest} is the largest class ({shares[largest]:.0%})"
+    if reading.n_rollouts == 0:
+        reason = f"no rollout counts ({reading.n_excluded} cannot be trusted); measure again"
+        return "neither", "0 nothing measured", reason
     if not any(shares.values()):
         return "done", "0 nothing fails", "every trajectory is healthy"
     if reading.quality is not None and reading.quality < rule.quality_floor:

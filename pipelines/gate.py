@@ -4,13 +4,31 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from warehouse.quality import Expectation, Suite
+from warehouse.events.dataset import GateJudged
+from warehouse.quality import Expectation, Suite, Verdict
 
 SECRETS = (
     r"sk-[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|ghp_[A-Za-z0-9]{36}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
     r"|xox[baprs]-[A-Za-z0-9-]{10,}"
 )
 """Shapes of well-known credentials."""
+
+
+_LOOKED_AT = (
+    "replay_score",
+    "n_lineage",
+    "first_user_chars",
+    "n_assistant_turns",
+    "n_unanswered",
+    "ends_with_assistant",
+    "n_tokens",
+    "n_trained_tokens",
+    "n_template_marks",
+    "is_test_task",
+    "is_test_question",
+    "is_duplicate",
+)
+"""Columns that other expectations look at: Great Expectations lets an empty value pass those."""
 
 
 class GateConfig(BaseModel):
@@ -34,6 +52,7 @@ def suites(config: GateConfig) -> Sequence[Suite]:
                 _unique("one row per trajectory", "trajectory_id"),
                 _equal("the replay has the full score", "replay_score", 1.0),
                 _between("lineage to candidate and harness is complete", "n_lineage", 2, 2),
+                *(_not_null(f"{column} is known", column) for column in _LOOKED_AT),
                 Expectation(
                     "the set is not empty", "ExpectTableRowCountToBeBetween", {"min_value": 1}
                 ),
@@ -64,6 +83,37 @@ def suites(config: GateConfig) -> Sequence[Suite]:
                 ),
             ),
         ),
+    )
+
+
+def judge(
+    verdict: Verdict,
+    config: GateConfig,
+    *,
+    table: str,
+    version: int,
+    n_examples: int,
+    n_quarantined: int,
+) -> GateJudged:
+    """Return a suite's judgement of a table version.
+
+    Rows that break an expectation are quarantined and do not close the gate. A failure of the whole
+    batch does, and so do too few examples left (`n_examples`) or too many rows refused
+    (`n_quarantined`) by all suites together.
+    """
+    failed = list(verdict.batch)
+    if n_examples < config.min_examples:
+        failed.append(f"at least {config.min_examples} examples remain")
+    if n_quarantined > config.max_quarantined_share * max(verdict.n_rows, 1):
+        failed.append(f"at most {config.max_quarantined_share:.0%} of the rows are refused")
+    return GateJudged(
+        table=table,
+        table_version=version,
+        suite=verdict.suite,
+        passed=not failed,
+        n_in=verdict.n_rows,
+        n_quarantined=len(verdict.rows),
+        failed_expectations=tuple(failed),
     )
 
 

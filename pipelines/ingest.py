@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipelines.formats import READERS
 from pipelines.formats.lines import JsonLine, json_lines
-from pipelines.formats.reader import Reader
+from pipelines.formats.reader import Reader, Record
 from warehouse.events import Event, Stream
 from warehouse.events.base import Fact
 from warehouse.events.source import IssueNoted, RecordQuarantined, SourceLoaded
@@ -63,31 +63,36 @@ def load(path: Path, *, suite: str | None = None, split: str | None = None) -> L
         where = f"{path}:{line.number}"
         if reader is None:
             n_skipped += 1
-        elif line.error or not reader.recognizes(line.value):
-            reason = line.error or f"no {reader.name} record"
-            issues.append(_issue("error", "broken_record", where, reason))
-            quarantined.append(_quarantined(line, reason))
-        else:
-            record_hash = bytes_id(line.raw)
-            record = reader.read(line.value, where)
-            issues += record.issues
-            if line.repaired:
-                message = "lone surrogate halves became U+FFFD"
-                issues.append(_issue("warning", "lone_surrogate", where, message))
-            opened = record.opened.model_copy(
-                update={
-                    "suite": suite,
-                    "split": split,
-                    "location": _location(path, sha256, line, record_hash),
-                }
-            )
-            name = bare(content_id(["import", record_hash, seen[record_hash]]))
-            seen[record_hash] += 1
-            stream = Stream(f"trajectory/{name}", _no_clock, purpose="import")
-            trajectories.append(list(stream.all([opened, *record.facts])))
+            continue
+        record = _record(reader, line, where)
+        if isinstance(record, str):
+            issues.append(_issue("error", "broken_record", where, record))
+            quarantined.append(_quarantined(line, record))
+            continue
+        issues += record.issues
+        if line.repaired:
+            message = "lone surrogate halves became U+FFFD"
+            issues.append(_issue("warning", "lone_surrogate", where, message))
+        record_hash = bytes_id(line.raw)
+        opened = record.opened.model_copy(
+            update={
+                "suite": suite,
+                "split": split,
+                "location": _location(path, sha256, line, record_hash),
+            }
+        )
+        name = bare(content_id(["import", record_hash, seen[record_hash]]))
+        seen[record_hash] += 1
+        stream = Stream(f"trajectory/{name}", _no_clock, purpose="import")
+        trajectories.append(list(stream.all([opened, *record.facts])))
+    if lines and lines[0].number == 1 and lines[0].offset > 0:
+        message = "the byte order mark at the beginning of the file was skipped"
+        issues.append(_issue("info", "byte_order_mark", str(path), message))
     if reader is None:
         known = ", ".join(READERS)
         message = f"no record is of a known format ({known}); nothing was loaded"
+        if not lines:
+            message = "the file is empty; nothing was loaded"
         issues.append(_issue("error", "unknown_format", str(path), message))
     book = SourceLoaded(
         sha256=sha256,
@@ -119,6 +124,17 @@ def _reader(lines: Sequence[JsonLine]) -> Reader | None:
         ),
         None,
     )
+
+
+def _record(reader: Reader, line: JsonLine, where: str) -> Record | str:
+    """Return the record that a line holds, or the reason why there is none."""
+    if line.error:
+        return line.error
+    try:
+        recognized = reader.recognizes(line.value)
+        return reader.read(line.value, where) if recognized else f"no {reader.name} record"
+    except RecursionError:
+        return "JSON nested too deeply"
 
 
 def _location(path: Path, sha256: str, line: JsonLine, record_hash: str) -> Location:
@@ -154,6 +170,6 @@ def _no_clock() -> None:
 
 def unreadable(path: Path, error: OSError) -> Iterator[Event]:
     """Yield the one fact about a file that cannot be opened."""
-    source = Stream(f"source/unreadable/{bare(content_id(str(path)))}", _no_clock)
     message = f"cannot be read: {error.strerror or error}"
+    source = Stream(f"source/unreadable/{bare(content_id([str(path), message]))}", _no_clock)
     yield source.add(_issue("error", "unreadable_file", str(path), message))

@@ -84,7 +84,8 @@ def label(signals: pl.DataFrame, taxonomy: Taxonomy) -> pl.DataFrame:
         ),
         ("F3", "terminated", pl.col("harness_terminated"), pl.lit("the harness ended it")),
     ]
-    judged = signals.filter(pl.col("reward_trustworthy") & pl.col("score").is_not_null())
+    # NaN counts as the largest number: an unfiltered one would be healthy.
+    judged = signals.filter(pl.col("reward_trustworthy") & pl.col("score").is_finite())
     named = pl.lit("F4"), pl.lit("none"), pl.lit("no process signal fired")
     for name, signal, fires, evidence in reversed(rules):
         when = pl.when(fires.fill_null(value=False))

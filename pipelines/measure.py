@@ -18,7 +18,7 @@ def reading(trajectories: pl.DataFrame, labels: pl.DataFrame, *, planned: int) -
     An untrustworthy rollout (infrastructure) counts in `n_excluded` and nowhere else. The mean is
     the mean over passes of the pass's mean over tasks; the spread is that of the passes.
     """
-    counted = trajectories.filter(pl.col("reward_trustworthy") & pl.col("score").is_not_null())
+    counted = _counted(trajectories)
     passes = (
         counted.group_by("rollout").agg(pl.col("score").mean()).sort("rollout")["score"].to_list()
     )
@@ -53,9 +53,12 @@ def reading(trajectories: pl.DataFrame, labels: pl.DataFrame, *, planned: int) -
 
 def task_means(trajectories: pl.DataFrame) -> dict[str, float]:
     """Return each task's mean score over its trustworthy rollouts."""
-    counted = trajectories.filter(pl.col("reward_trustworthy") & pl.col("score").is_not_null())
-    rows = counted.group_by("task_id").agg(pl.col("score").mean()).iter_rows()
+    rows = _counted(trajectories).group_by("task_id").agg(pl.col("score").mean()).iter_rows()
     return {str(task): float(score) for task, score in rows}
+
+
+def _counted(trajectories: pl.DataFrame) -> pl.DataFrame:
+    return trajectories.filter(pl.col("reward_trustworthy") & pl.col("score").is_finite())
 
 
 def _mean(frame: pl.DataFrame, column: str) -> float | None:

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from queue import SimpleQueue
+from threading import Event as Flag
 from threading import Thread
 
 from environments.base import Environment, Session, Task
@@ -13,7 +15,7 @@ from harness.messages import Model
 from harness.models.host import ModelHost, weights_of
 from warehouse.clock import Clock
 from warehouse.events import Event, Stream
-from warehouse.events.base import Fact, Purpose
+from warehouse.events.base import Purpose
 from warehouse.events.trajectory import Scored, TrajectoryClosed, TrajectoryOpened
 from warehouse.ids import bare, content_id
 
@@ -46,7 +48,7 @@ def contract_id(unit: WorkUnit, env: Environment, host: ModelHost) -> str:
             "scorer": [env.name, env.version],
             "task": unit.task.content_id,
             "weights": weights_of(host.base_id, unit.adapter),
-            "temperature": unit.temperature,
+            "temperature": float(unit.temperature),
             "in_flight": host.lanes,
         }
     )
@@ -131,23 +133,30 @@ def collect(
     """Run every unit; yield the events of each trajectory as it ends, in order of ending.
 
     A failed rollout is a trajectory like any other, closed with its error. An exception that is
-    nobody's rollout (a bug, a full disk) ends the whole iteration and is raised here.
+    nobody's rollout (a bug, a full disk) ends the whole iteration and is raised here. A consumer
+    that leaves early lets the units in flight end, and no other begins.
     """
     done: SimpleQueue[list[Event] | BaseException | None] = SimpleQueue()
+    left = Flag()
 
     def work() -> None:
         try:
-            asyncio.run(_run_lanes(list(units), env, host, clock, done.put))
+            asyncio.run(_run_lanes(list(units), env, host, clock, done.put, left))
+        except BaseExceptionGroup as several:
+            done.put(several.exceptions[0])
         except BaseException as broken:  # noqa: BLE001 - handed to the consumer
             done.put(broken)
         else:
             done.put(None)
 
     Thread(target=work, daemon=True, name="rollouts").start()
-    while (item := done.get()) is not None:
-        if isinstance(item, BaseException):
-            raise item
-        yield item
+    try:
+        while (item := done.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        left.set()
 
 
 async def _run_lanes(
@@ -156,8 +165,9 @@ async def _run_lanes(
     host: ModelHost,
     clock: Clock,
     put: Callable[[list[Event]], None],
+    left: Flag,
 ) -> None:
-    waiting = iter(units)
+    waiting = takewhile(lambda _: not left.is_set(), units)
     async with host.connect() as model_for, asyncio.TaskGroup() as group:
 
         async def lane(number: int) -> None:
@@ -224,16 +234,16 @@ async def attempt(
             )
         )
     ]
-    facts: list[Fact] = []
     async for fact in run(
         unit.task, session, unit.bundle, model, temperature=unit.temperature, seed=unit.seed
     ):
         if isinstance(fact, TrajectoryClosed):
             took = (clock() - started).total_seconds()
-            facts += [fact.model_copy(update={"duration_s": took}), _score(env, session, fact)]
+            rows.append(events.add(fact.model_copy(update={"duration_s": took})))
+            rows.append(events.add(_score(env, session, fact)))
         else:
-            facts.append(fact)
-    return [*rows, *events.all(facts)]
+            rows.append(events.add(fact))
+    return rows
 
 
 def _score(env: Environment, session: Session, closed: TrajectoryClosed) -> Scored:

@@ -30,6 +30,7 @@ def sample(
         & (pl.col("split") == "development")
         & pl.col("delivered")
         & pl.col("reward_trustworthy")
+        & pl.col("score").is_finite()
         & (pl.col("score") >= config.threshold)
     )
     behaviour = (

@@ -19,8 +19,8 @@ class Gate(BaseModel):
     """Which policy judges, and its thresholds.
 
     * `strict`: the mean is above the anchor's (ecdysis).
-    * `house_rules`: mean, healthy share, delivery and repeated calls do not get worse by more than
-      these margins (harness-ceiling).
+    * `house_rules`: the mean does not drop by more than `mean_drop`; healthy share, delivery and
+      repeated calls do not get worse by `share_drop` (harness-ceiling).
     * `best_dev`: the highest development mean of the whole line (EvoIn).
     * `paired_k_se`: the paired difference over tasks exceeds k standard errors.
     """
@@ -44,6 +44,8 @@ class Measured:
 
 
 Figures = dict[str, float | int | bool | str | None]
+_EXACT = 1e-9
+"""Keeps a difference that is exactly a margin, but for rounding, on its side of it."""
 
 
 def judge(
@@ -119,7 +121,7 @@ def _figures(candidate: Measured, anchor: Measured, sigma: float | None) -> Figu
     new, old = candidate.reading, anchor.reading
     shared = sorted(candidate.task_means.keys() & anchor.task_means.keys())
     pairs = [(anchor.task_means[t], candidate.task_means[t]) for t in shared]
-    difference, error = stats.paired_difference(pairs) if pairs else (0.0, None)
+    difference, error = stats.paired_difference(pairs) if pairs else (None, None)
     resolvable = None if sigma is None else stats.resolvable_difference(sigma, new.m)
     return {
         "mean": new.mean,
@@ -131,7 +133,9 @@ def _figures(candidate: Measured, anchor: Measured, sigma: float | None) -> Figu
         "tasks_worse": sum(b < a for a, b in pairs),
         "noise_floor": sigma,
         "resolvable": resolvable,
-        "within_noise": None if resolvable is None else abs(difference) < resolvable,
+        "within_noise": None
+        if resolvable is None or difference is None
+        else abs(difference) < resolvable,
         "minimum_detectable_effect": None
         if sigma is None
         else stats.minimum_detectable_effect(sigma, new.m),
@@ -158,13 +162,19 @@ def _strict(new: Reading, old: Reading, figures: Figures, gate: Gate) -> tuple[b
 
 
 def _house_rules(new: Reading, old: Reading, figures: Figures, gate: Gate) -> tuple[bool, str]:
+    if figures["difference"] is None:
+        return False, "no task counts on both sides"
     worse = [
         f"{name} {_n(value)}"
         for name, value, limit in (
-            ("mean", figures["difference"], gate.mean_drop),
-            ("healthy share", figures["healthy_change"], gate.share_drop),
-            ("delivery", figures["delivery_change"], gate.share_drop),
-            ("repeated calls", _negative(figures["repeated_call_change"]), gate.share_drop),
+            ("mean", figures["difference"], gate.mean_drop + _EXACT),
+            ("healthy share", figures["healthy_change"], gate.share_drop - _EXACT),
+            ("delivery", figures["delivery_change"], gate.share_drop - _EXACT),
+            (
+                "repeated calls",
+                _negative(figures["repeated_call_change"]),
+                gate.share_drop - _EXACT,
+            ),
         )
         if isinstance(value, float) and value < -limit
     ]

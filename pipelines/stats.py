@@ -77,6 +77,7 @@ def paired_difference(pairs: Sequence[tuple[float, float]]) -> tuple[float, floa
 def share_interval(passed: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Return Wilson's interval for a share."""
     _positive("n", n)
+    _passes(n, passed)
     found = scipy_stats.binomtest(passed, n).proportion_ci(confidence, method="wilson")
     return float(found.low), float(found.high)
 
@@ -86,8 +87,12 @@ def _positive(name: str, value: int) -> None:
         raise BadInput(f"{name} = {value}; at least 1 is needed")
 
 
-def _trials(n: int, c: int, k: int) -> None:
+def _passes(n: int, c: int) -> None:
     if not 0 <= c <= n:
         raise BadInput(f"{c} passes of {n} trials is impossible")
+
+
+def _trials(n: int, c: int, k: int) -> None:
+    _passes(n, c)
     if not 1 <= k <= n:
         raise BadInput(f"k = {k} needs between 1 and n = {n} trials")

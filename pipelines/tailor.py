@@ -155,10 +155,12 @@ def check(
     failed = [r.error for r in returns if r.error]
     repeated = len(calls) - len({(c.name, c.arguments_json) for c in calls})
     unbacked = unbacked_words(sample.answer, sample.task.prompt, returns)
-    residual = residual_words(turns, replay, seed, evolved)
+    residual = residual_words(replay, seed, evolved)
+    silent = [turn for turn in turns if parse_call(turn) is None]
     value = _score(replay)
     return [
         _check("score", value >= 1.0, f"the replay scores {value:g}"),
+        _check("every_step_calls", not silent, f"steps without a tool call: {silent}"),
         _check("closing_step", delivered, f"the replay ended with {closed.termination_raw!r}"),
         _check("budget", len(turns) <= seed.spec.loop.max_turns, f"{len(turns)} turns"),
         _check("same_observations", not new, f"{len(new)} results differ from the original's"),
@@ -180,22 +182,28 @@ def unbacked_words(answer: str, prompt: str, returns: Sequence[ToolReturned]) ->
     return sorted(_words(answer) - shown - given)
 
 
-def residual_words(
-    turns: Sequence[str], replay: Sequence[Event], seed: Bundle, evolved: Bundle
-) -> list[str]:
+def residual_words(replay: Sequence[Event], seed: Bundle, evolved: Bundle) -> list[str]:
     """Return words of the agent's turns that only the evolved harness could have taught.
 
     They stand in the evolved bundle's files and not in the seed's, and in no message that the seed
-    harness showed the agent.
+    harness showed the agent before: a result that repeats the agent's own word backs nothing.
     """
     taught = _bundle_words(evolved) - _bundle_words(seed)
-    messages = [e.fact for e in replay if isinstance(e.fact, MessageAdded)]
-    shown = _words(" ".join(m.content or "" for m in messages if m.role != "assistant"))
-    return sorted((_words(" ".join(turns)) & taught) - shown)
+    shown: set[str] = set()
+    residual: set[str] = set()
+    for message in (e.fact for e in replay if isinstance(e.fact, MessageAdded)):
+        words = _words(message.content or "")
+        if message.role == "assistant":
+            residual |= (words & taught) - shown
+        else:
+            shown |= words
+    return sorted(residual)
 
 
 def _bundle_words(bundle: Bundle) -> set[str]:
-    return _words(" ".join(bundle.texts().values()))
+    """Return the words that a bundle can show: a component's texts are its parameters, not code."""
+    shown = (text for path, text in bundle.texts().items() if not path.startswith("middleware/"))
+    return _words(" ".join(shown))
 
 
 def _words(text: str) -> set[str]:

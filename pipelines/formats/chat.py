@@ -29,19 +29,8 @@ from warehouse.events.trajectory import (
 _TASK_KEYS = ("task_id", "example_id", "task")
 _ID_KEYS = ("trajectory_id", "id", "uuid")
 _REWARD_KEYS = ("reward", "score")
-_USED = {
-    "messages",
-    "prompt",
-    "completion",
-    "tools",
-    "tool_defs",
-    "model",
-    "is_truncated",
-    "stop_condition",
-    "error",
-    "metrics",
-    *_REWARD_KEYS,
-}
+_TOOLS_KEYS = ("tools", "tool_defs")
+_REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
 def recognizes(record: Any) -> bool:  # noqa: ANN401
@@ -55,22 +44,24 @@ def recognizes(record: Any) -> bool:  # noqa: ANN401
 def read(record: dict[str, Any], location: str) -> Record:
     """Return one row as facts."""
     issues: list[IssueNoted] = []
+    rest = dict(record)
     talk = _Talk(issues, location)
-    for message in _messages(record):
+    for message in _messages(rest):
         talk.add(message)
     talk.close_turn()
-    extra = {key: value for key, value in record.items() if key not in _USED}
-    tools = record.get("tools", record.get("tool_defs"))
+    tools = next((rest.pop(k) for k in _TOOLS_KEYS if record.get(k) is not None), None)
+    model = rest.pop("model") if isinstance(record.get("model"), str) else None
+    ending = list(_ending(rest, issues, location))
     opened = TrajectoryOpened(
         source="import",
         format="chat",
         task_id=_first(record, _TASK_KEYS),
         native_id=_first(record, _ID_KEYS),
-        model=record["model"] if isinstance(record.get("model"), str) else None,
-        tools=_text(tools) if tools is not None else None,
-        extra=_text(extra) if extra else None,
+        model=model,
+        tools=None if tools is None else _text(tools),
+        extra=_text(rest) if rest else None,
     )
-    return Record(opened, [*talk.facts, *_ending(record, issues, location)], issues)
+    return Record(opened, [*talk.facts, *ending], issues)
 
 
 READER = Reader("chat", recognizes, read)
@@ -85,6 +76,7 @@ class _Talk:
         self._location = location
         self._turn = 0
         self._n_calls = 0
+        self._made: list[ToolCalled] = []  # in this turn
         self._open: list[ToolCalled] = []
 
     def add(self, message: Mapping[str, Any]) -> None:
@@ -94,12 +86,12 @@ class _Talk:
             self.close_turn()
             self._turn += 1
         text, state, parts = _content(message)
-        reasoning = message.get("reasoning_content", message.get("reasoning"))
-        rest = {
-            key: value
-            for key, value in message.items()
-            if key not in {"role", "content", "tool_calls", "reasoning_content", "reasoning"}
-        }
+        rest = {key: value for key, value in message.items() if key not in {"role", "content"}}
+        told = next((key for key in _REASONING_KEYS if isinstance(rest.get(key), str)), "")
+        reasoning = rest.pop(told, None)
+        calls = rest.pop("tool_calls") if isinstance(rest.get("tool_calls"), list) else []
+        if rest.get("tool_calls"):
+            self._note("error", "broken_call", f"no list of calls: {_cut(rest['tool_calls'])}")
         known: Role = role if role in get_args(Role) else "unknown"  # type: ignore[assignment]
         if known == "unknown":
             self._note("warning", "unknown_role", f"role {role!r} is kept as it is")
@@ -112,11 +104,11 @@ class _Talk:
                 content=text,
                 content_state=state,
                 content_json=parts,
-                reasoning=reasoning if isinstance(reasoning, str) else None,
+                reasoning=reasoning,
                 extra=_text(rest) if rest else None,
             )
         )
-        for call in message.get("tool_calls") or []:
+        for call in calls:
             self._call(call)
         if role == "tool":
             self._result(message, text)
@@ -126,20 +118,19 @@ class _Talk:
         if self._open:
             names = ", ".join(call.name for call in self._open)
             self._note("warning", "unanswered_call", f"no result for {names}")
-        self._open = []
+        self._open, self._made = [], []
 
     def _call(self, call: Any) -> None:  # noqa: ANN401
         function = call.get("function", call) if isinstance(call, dict) else {}
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            self._note("error", "broken_call", f"a tool call without a name: {_text(call)[:120]}")
+            self._note("error", "broken_call", f"a tool call without a name: {_cut(call)}")
             return
         self._n_calls += 1
         raw, parsed, state = arguments(function)
-        id_raw = call.get("id")
         called = ToolCalled(
             turn=self._turn,
             call_key=f"call-{self._n_calls}",
-            id_raw=id_raw if isinstance(id_raw, str) and id_raw else None,
+            id_raw=_id(call.get("id")),
             name=function["name"],
             arguments_raw=raw,
             arguments_json=parsed,
@@ -147,10 +138,11 @@ class _Talk:
             author="import",
         )
         self._open.append(called)
+        self._made.append(called)
         self.facts.append(called)
 
     def _result(self, message: Mapping[str, Any], text: str | None) -> None:
-        id_raw = message.get("tool_call_id")
+        id_raw = _id(message.get("tool_call_id"))
         call, rule = self._paired(id_raw, message.get("name"))
         if call is None:
             self._note("warning", "orphan_result", f"no open call for result {id_raw!r}")
@@ -160,7 +152,7 @@ class _Talk:
             ToolReturned(
                 turn=self._turn,
                 call_key=call.call_key if call else None,
-                id_raw=id_raw if isinstance(id_raw, str) else None,
+                id_raw=id_raw,
                 env_output=text,
                 agent_view=text,
                 ok=None,
@@ -170,21 +162,22 @@ class _Talk:
 
     def _paired(
         self,
-        id_raw: Any,  # noqa: ANN401
+        id_raw: str | None,
         name: Any,  # noqa: ANN401
     ) -> tuple[ToolCalled | None, PairingRule]:
-        """Return the open call of this turn that a result belongs to, and by which rule."""
-        same = [call for call in self._open if id_raw and call.id_raw == id_raw]
-        if len(same) == 1:
-            return same[0], "id"
-        if same:
-            return same[0], "position"
-        named = [call for call in self._open if call.id_raw is None and call.name == name]
-        if not id_raw and named:
-            return named[0], "name"
-        if not id_raw and self._open:
-            return self._open[0], "position"
-        return None, "orphan"
+        """Return the open call of this turn that a result belongs to, and by which rule.
+
+        An id or a name that several calls of the turn share tells nothing: then order decides.
+        """
+        if id_raw:
+            same = [call for call in self._open if call.id_raw == id_raw]
+            alone = sum(call.id_raw == id_raw for call in self._made) == 1
+            return (same[0], "id" if alone else "position") if same else (None, "orphan")
+        named = [call for call in self._open if call.name == name]
+        alone = sum(call.name == name for call in self._made) == 1
+        if named:
+            return named[0], "name" if alone else "position"
+        return (self._open[0], "position") if self._open else (None, "orphan")
 
     def _note(self, severity: str, code: str, message: str) -> None:
         self._issues.append(_issue(severity, code, self._location, message))
@@ -207,23 +200,26 @@ def arguments(function: Mapping[str, Any]) -> tuple[str | None, str | None, Argu
         value = json.loads(given)
         doubled = isinstance(value, str)
         value = json.loads(value) if doubled else value
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or a number or nesting beyond all bounds
         return given, None, "unparsed"
     if not isinstance(value, dict):
         return given, None, "non_object"
     return given, _text(value), "string2" if doubled else "string"
 
 
-def _messages(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    if "messages" in record:
-        yield from record["messages"]
+def _messages(rest: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a record's messages, and take what was read whole out of `rest`."""
+    if "messages" in rest:
+        yield from rest.pop("messages")
         return
-    yield from record["prompt"]
-    completion = record.get("completion")
-    if isinstance(completion, list):
+    yield from rest.pop("prompt")
+    completion = rest.get("completion")
+    if isinstance(completion, str):
+        yield {"role": "assistant", "content": rest.pop("completion")}
+    elif isinstance(completion, list):
         yield from (m for m in completion if _is_message(m))
-    elif isinstance(completion, str):
-        yield {"role": "assistant", "content": completion}
+        if all(_is_message(m) for m in completion):
+            del rest["completion"]
 
 
 def _is_message(value: Any) -> bool:  # noqa: ANN401
@@ -244,39 +240,39 @@ def _content(message: Mapping[str, Any]) -> tuple[str | None, ContentState, str 
     return "\n".join(texts), "parts" if parts else "empty", _text(content)
 
 
-def _ending(record: Mapping[str, Any], issues: list[IssueNoted], location: str) -> Iterator[Fact]:
-    """Yield how the run ended and how it was scored."""
-    error = record.get("error")
-    raw = record.get("stop_condition")
+def _ending(rest: dict[str, Any], issues: list[IssueNoted], location: str) -> Iterator[Fact]:
+    """Yield how the run ended and how it was scored; take what was read whole out of `rest`."""
+    error = rest.pop("error") if rest.get("error") else None
+    raw = rest.pop("stop_condition") if isinstance(rest.get("stop_condition"), str) else None
     kind: TerminationClass = "unknown"
     if error:
         kind = "infra_error"
-    elif record.get("is_truncated") is True:
+    elif rest.get("is_truncated") is True:
         kind = "limit_tokens"
-    elif record.get("is_completed") is True:
+    elif rest.get("is_completed") is True:
         kind = "success"
     yield TrajectoryClosed(
-        termination_raw=raw if isinstance(raw, str) else None,
+        termination_raw=raw,
         termination_class=kind,
         error=error if isinstance(error, str) else _text(error) if error else None,
     )
-    reward_key = next((k for k in _REWARD_KEYS if _number(record.get(k)) is not None), None)
-    if reward_key:
-        reward = _number(record[reward_key])
-        if reward is not None and not math.isfinite(reward):
-            issues.append(_issue("warning", "non_finite_score", location, f"reward is {reward}"))
+    key = next((k for k in _REWARD_KEYS if _number(rest.get(k)) is not None), None)
+    reward = _number(rest.pop(key)) if key else None
+    if key and reward is not None:
+        if not math.isfinite(reward):
+            issues.append(_issue("warning", "non_finite_score", location, f"{key} is {reward}"))
         yield Scored(
             scorer="import",
-            key=reward_key,
+            key=key,
             value_num=reward,
-            trustworthy=not error and reward is not None and math.isfinite(reward),
+            trustworthy=not error and math.isfinite(reward),
         )
-    metrics = record.get("metrics")
-    for key, value in sorted(metrics.items()) if isinstance(metrics, dict) else []:
+    metrics = rest.pop("metrics") if isinstance(rest.get("metrics"), dict) else {}
+    for name, value in sorted(metrics.items()):
         number = _number(value)
         yield Scored(
             scorer="import",
-            key=str(key),
+            key=name,
             primary=False,
             value_num=number,
             value_text=value if isinstance(value, str) else None,
@@ -285,7 +281,17 @@ def _ending(record: Mapping[str, Any], issues: list[IssueNoted], location: str) 
 
 
 def _number(value: Any) -> float | None:  # noqa: ANN401
-    return float(value) if isinstance(value, int | float) else None
+    if not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _id(value: Any) -> str | None:  # noqa: ANN401
+    """Return an id as text; an empty one is none."""
+    return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def _first(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
@@ -294,6 +300,10 @@ def _first(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
 
 def _text(value: Any) -> str:  # noqa: ANN401
     return json.dumps(value, ensure_ascii=False)
+
+
+def _cut(value: Any) -> str:  # noqa: ANN401
+    return _text(value)[:120]
 
 
 def _issue(severity: str, code: str, location: str, message: str) -> IssueNoted:

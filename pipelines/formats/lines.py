@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
     """One physical line that is not blank. `error` says why there is no value.
+
+    `offset` is where `raw` begins in the file: after a byte order mark, which belongs to no record.
 
     `repaired` tells that lone surrogate halves, which no text can hold, became U+FFFD in `value`;
     `raw` keeps them.
@@ -29,11 +33,11 @@ def json_lines(path: Path) -> Iterator[JsonLine]:
     offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            raw = line.removesuffix(b"\n").removesuffix(b"\r")
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            mark = number == 1 and line.startswith(BYTE_ORDER_MARK)
+            skipped = len(BYTE_ORDER_MARK) if mark else 0
+            raw = line[skipped:].removesuffix(b"\n").removesuffix(b"\r")
             if raw.strip():
-                yield _parsed(number, offset, raw)
+                yield _parsed(number, offset + skipped, raw)
             offset += len(line)
 
 
@@ -48,6 +52,8 @@ def _parsed(number: int, offset: int, raw: bytes) -> JsonLine:
         return JsonLine(
             number, offset, raw, None, f"no JSON: {broken.msg} at column {broken.colno}"
         )
+    except ValueError as broken:
+        return JsonLine(number, offset, raw, None, f"no JSON that can be held: {broken}")
     except RecursionError:
         return JsonLine(number, offset, raw, None, "JSON nested too deeply")
 

@@ -18,10 +18,11 @@ from pipelines.rollout import plan
 from pipelines.steps.bench import Bench
 from pipelines.steps.evolution import current_harness
 from pipelines.steps.rollouts import label_failures, run_units
-from warehouse.errors import BadInput
-from warehouse.events.dataset import DatasetPublished, GateJudged
+from warehouse.errors import BadInput, GateClosed
+from warehouse.events.base import Fact
+from warehouse.events.dataset import DatasetPublished
 from warehouse.ids import bare
-from warehouse.quality import Verdict, validate
+from warehouse.quality import validate
 
 TABLE = "sft_examples"
 
@@ -70,11 +71,14 @@ def tailor_samples(bench: Bench) -> None:
 
 
 def gate_dataset(bench: Bench) -> None:
-    """Assemble the examples, run the quality suites, quarantine rows, and judge the version."""
+    """Assemble the examples, run the quality suites, quarantine rows, and judge the version.
+
+    A set that has its verdicts is left alone; a gate that was killed before them is run again.
+    """
     tailored = bench.of_line("tailored")
-    judged = {*bench.of_line(TABLE)["sample_id"], *bench.of_line("sft_quarantine")["sample_id"]}
-    if judged and judged == set(tailored["sample_id"]):
+    if _is_judged(bench, tailored):
         return
+    tests = _test_tasks(bench)
     frame = assemble.rows(
         tailored,
         bench.fresh("trajectories", "line_id = ?", [bench.line]),
@@ -82,47 +86,65 @@ def gate_dataset(bench: Bench) -> None:
         bench.fresh("tool_calls"),
         candidate_of=_candidate_of(bench),
         tools=_tools(bench),
-        test_tasks={t.task_id for t in _test_tasks(bench)},
-        test_questions={t.prompt for t in _test_tasks(bench)},
+        test_tasks={t.task_id for t in tests},
+        test_questions={t.prompt for t in tests},
         count_tokens=_counter(bench),
     )
     verdicts = [validate(frame, suite) for suite in gate.suites(bench.experiment.gate)]
     examples, quarantine = assemble.split(frame, verdicts)
     bench.lake.write("sft_quarantine", quarantine, {"line_id": bench.line})
     version = bench.lake.write(TABLE, examples, {"line_id": bench.line})
-    suites = [_judged(bench, v, version, examples, quarantine) for v in verdicts]
-    bench.tell(f"dataset/{bench.line}", suites)
-    if all(suite.passed for suite in suites):
+    judged = [
+        gate.judge(
+            verdict,
+            bench.experiment.gate,
+            table=TABLE,
+            version=version,
+            n_examples=examples.height,
+            n_quarantined=quarantine.height,
+        )
+        for verdict in verdicts
+    ]
+    facts: list[Fact] = [*judged]
+    if all(suite.passed for suite in judged):
         card = assemble.card(
             examples, quarantine, tailored.height, bench.of_line("tailored_quarantine")
         )
-        published = DatasetPublished(
-            dataset_id=assemble.dataset_id(examples),
-            table_version=version,
-            n_examples=examples.height,
-            card=card,
+        facts.append(
+            DatasetPublished(
+                dataset_id=assemble.dataset_id(examples),
+                table_version=version,
+                n_examples=examples.height,
+                card=card,
+            )
         )
-        bench.tell(f"dataset/{bench.line}", [published])
+    bench.tell(f"dataset/{bench.line}", facts)  # one commit: no verdict without its dataset
 
 
 def train_adapter(bench: Bench) -> str:
     """Train on the line's newest published dataset; return the adapter's id.
 
     Raises:
-        GateClosed: the newest version of the examples has no passed verdict.
+        GateClosed: the newest version of the examples has no passed verdict, or the examples are
+            no longer those that were judged.
     """
     datasets = bench.of_line("datasets").sort("table_version")
     verdicts = bench.of_line("gate_results")
     version = int(str(verdicts["version"].max() or 0))
     training.require_open_gate(verdicts, TABLE, version)
     dataset = datasets.row(-1, named=True)
+    examples = bench.of_line(TABLE)
+    if assemble.dataset_id(examples) != dataset["dataset_id"]:
+        raise GateClosed(
+            f"{TABLE} of line {bench.line!r} changed since its verdict; run `instar gate` again"
+        )
     base = f"{MODEL_NAME}@sha256:{model_sha256(model_path())[:32]}"
     config = bench.experiment.train.model_copy(update={"seed": bench.experiment.seed})
     name = training.adapter_id(dataset["dataset_id"], base, config)
     if name in bench.of_line("adapters")["adapter_id"].to_list():
         return name
     trained = training.train(
-        bench.of_line(TABLE),
+        examples,
         dataset_id=dataset["dataset_id"],
         base=base,
         base_model=base_model(bench),
@@ -189,6 +211,18 @@ def _samples(bench: Bench) -> Iterator[tailoring.Sample]:
         )
 
 
+def _is_judged(bench: Bench, tailored: pl.DataFrame) -> bool:
+    """Whether the newest verdicts are those of today's tailored trajectories, which only grow."""
+    verdicts = bench.of_line("gate_results")
+    newest = verdicts.filter(pl.col("version") == pl.col("version").max())
+    rows = {*bench.of_line(TABLE)["sample_id"], *bench.of_line("sft_quarantine")["sample_id"]}
+    return (
+        newest.height > 0
+        and set(newest["n_in"]) == {tailored.height}
+        and rows == set(tailored["sample_id"])
+    )
+
+
 def _test_tasks(bench: Bench) -> list[Task]:
     return [t for split in SPLITS if split != "development" for t in bench.env.tasks(split)]
 
@@ -210,23 +244,3 @@ def _counter(bench: Bench) -> assemble.CountTokens:
 
     tokenizer = load_tokenizer(base_model(bench))
     return lambda messages: count_tokens(tokenizer, messages)
-
-
-def _judged(
-    bench: Bench, verdict: Verdict, version: int, examples: pl.DataFrame, quarantine: pl.DataFrame
-) -> GateJudged:
-    config = bench.experiment.gate
-    failed = list(verdict.batch)
-    if examples.height < config.min_examples:
-        failed.append(f"at least {config.min_examples} examples remain")
-    if quarantine.height > config.max_quarantined_share * max(verdict.n_rows, 1):
-        failed.append(f"at most {config.max_quarantined_share:.0%} of the rows are refused")
-    return GateJudged(
-        table=TABLE,
-        table_version=version,
-        suite=verdict.suite,
-        passed=not failed,
-        n_in=verdict.n_rows,
-        n_quarantined=len(verdict.rows),
-        failed_expectations=tuple(failed),
-    )
