@@ -2,8 +2,6 @@
 
 import dagster as dg
 
-from assets.partitions import LINE, ROUND
-
 ROUND_ASSETS = (
     "rollouts",
     "events",
@@ -44,14 +42,12 @@ LINE_ASSETS = (
 evolution_round = dg.define_asset_job(
     "evolution_round",
     selection=dg.AssetSelection.assets(*ROUND_ASSETS),
-    partitions_def=ROUND,
     description="One round: failures, groups, spec, candidates, readings, verdicts, fresh anchor."
-    " Partition: <line>~r001, <line>~r002, …",
+    " Partition: `main~r001`, `main~r002`, …",
 )
 internalize = dg.define_asset_job(
     "internalize",
     selection=dg.AssetSelection.assets(*LINE_ASSETS),
-    partitions_def=LINE,
     description="Sample, tailor, gate, train, and measure harness × weights × split."
     " Partition: the line.",
 )
