@@ -8,7 +8,8 @@ from assets.lake import table_metadata
 from assets.partitions import ROUND, parse_round
 from assets.resources import ModelServer, Workbench
 from pipelines import summary
-from pipelines.steps import evolution
+from pipelines.steps import evolution, line
+from pipelines.steps import readings as measuring
 from pipelines.steps.bench import Bench
 
 Result = dg.MaterializeResult[None]
@@ -20,8 +21,8 @@ def _result(bench: Bench, name: str) -> Result:
 
 
 def _bench(context: dg.AssetExecutionContext, workbench: Workbench) -> tuple[Bench, int]:
-    line, number = parse_round(context.partition_key)
-    return workbench.bench(line), number
+    name, number = parse_round(context.partition_key)
+    return workbench.bench(name), number
 
 
 @dg.asset(group_name="evolution", partitions_def=ROUND, kinds={"python"}, pool="llm")
@@ -30,8 +31,8 @@ def rollouts(
 ) -> Result:
     """The rollouts that the round starts from: the line's harness on the development tasks."""
     bench, number = _bench(context, workbench)
-    evolution.open_line(bench, server.host(bench.experiment))
-    evolution.measure_anchor(bench, server.host(bench.experiment), 0)
+    line.open_line(bench, server.host(bench.experiment))
+    measuring.measure_anchor(bench, server.host(bench.experiment), 0)
     evolution.open_round(bench, number)
     held = bench.fresh("trajectories", "line_id = ? and purpose = 'anchor'", [bench.line])
     return dg.MaterializeResult(metadata={"anchor_rollouts": held.height})
@@ -86,7 +87,7 @@ def candidate_checks(
 ) -> Result:
     """Static checks and one smoke rollout per candidate."""
     bench, number = _bench(context, workbench)
-    evolution.check_candidates(bench, server.host(bench.experiment), number)
+    measuring.check_candidates(bench, server.host(bench.experiment), number)
     return _result(bench, "candidate_checks")
 
 
@@ -102,7 +103,7 @@ def readings(
 ) -> Result:
     """Every checked candidate measured on the development tasks."""
     bench, number = _bench(context, workbench)
-    evolution.read_candidates(bench, server.host(bench.experiment), number)
+    measuring.read_candidates(bench, server.host(bench.experiment), number)
     return _result(bench, "readings")
 
 

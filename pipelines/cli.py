@@ -416,4 +416,4 @@ def _bench(given: dict[str, Any], watch: "Watch | None" = None) -> "Bench":
     from pipelines.settings import Experiment
     from pipelines.steps.bench import Bench, unwatched
 
-    return Bench.open(_lake(), Experiment.model_validate(given), watch or unwatched)
+    return Bench.open(_lake(), Experiment.of(given, "the options"), watch or unwatched)

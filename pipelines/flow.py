@@ -2,7 +2,7 @@
 
 from harness.models import open_host
 from harness.models.host import ModelHost
-from pipelines.steps import evolution, internalization
+from pipelines.steps import evolution, internalization, line, readings
 from pipelines.steps.bench import Bench
 from pipelines.steps.evaluation import cross_evaluate
 
@@ -21,8 +21,8 @@ def run(bench: Bench) -> None:
 
 def evolve(bench: Bench, host: ModelHost) -> None:
     """Run rounds until the budget is spent or the catalog has nothing left to propose."""
-    evolution.open_line(bench, host)
-    evolution.measure_anchor(bench, host, 0)
+    line.open_line(bench, host)
+    readings.measure_anchor(bench, host, 0)
     for number in range(1, bench.experiment.evolve.rounds + 1):
         evolution_round(bench, host, number)
         if bench.of_line("rounds", number)["outcome"][0] == "skipped":
@@ -45,8 +45,8 @@ def evolution_round(bench: Bench, host: ModelHost, number: int) -> None:
     evolution.diagnose_line(bench, number)
     evolution.specify(bench, number)
     evolution.propose(bench, number)
-    evolution.check_candidates(bench, host, number)
-    evolution.read_candidates(bench, host, number)
+    readings.check_candidates(bench, host, number)
+    readings.read_candidates(bench, host, number)
     evolution.judge_candidates(bench, number)
     evolution.close_round(bench, host, number)
 

@@ -36,11 +36,11 @@ class Gate(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A harness with its reading and its mean score per task."""
+    """A harness with its reading, its mean score per task, and the session if it was one."""
 
     reading: Reading
     task_means: Mapping[str, float]
-    session_id: str
+    session_id: str | None
 
 
 Figures = dict[str, float | int | bool | str | None]
@@ -145,7 +145,8 @@ def _figures(candidate: Measured, anchor: Measured, sigma: float | None) -> Figu
         "turns_change": _change(new.turns, old.turns),
         "output_tokens_change": _change(new.output_tokens, old.output_tokens),
         "coverage": new.coverage,
-        "same_session": candidate.session_id == anchor.session_id,
+        "same_session": candidate.session_id is not None
+        and candidate.session_id == anchor.session_id,
     }
 
 

@@ -81,8 +81,24 @@ class Experiment(BaseModel):
             return cls()
         try:
             loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
-            return cls.model_validate(loaded or {})
         except OSError as gone:
             raise BadInput(f"experiment {str(path)!r} cannot be read: {gone.strerror}") from gone
-        except (yaml.YAMLError, ValidationError) as broken:
-            raise BadInput(f"experiment {str(path)!r}: {broken}") from broken
+        except (yaml.YAMLError, UnicodeDecodeError) as broken:
+            raise BadInput(f"experiment {str(path)!r} is no YAML: {broken}") from broken
+        return cls.of(loaded or {}, f"experiment {str(path)!r}")
+
+    @classmethod
+    def of(cls, values: object, name: str) -> Self:
+        """Return the experiment with these values; `name` says in an error where they stand.
+
+        Raises:
+            BadInput: a field does not fit, or there is none of its name; all of them are told.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as broken:
+            problems = "; ".join(
+                f"{'.'.join(map(str, e['loc'])) or 'it'} = {e['input']!r:.60}: {e['msg']}"
+                for e in broken.errors()
+            )
+            raise BadInput(f"{name}: {problems}") from broken

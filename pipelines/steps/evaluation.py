@@ -4,7 +4,7 @@ from harness.models.host import ModelHost
 from pipelines import cross_evaluate as crossing
 from pipelines.diagnose import diagnose
 from pipelines.steps.bench import Bench
-from pipelines.steps.evolution import accepted_tags, current_harness, noise_floor
+from pipelines.steps.line import accepted_tags, current_harness, noise_floor
 from pipelines.steps.rollouts import label_failures, run_units
 from warehouse.ids import bare
 

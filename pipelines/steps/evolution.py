@@ -1,93 +1,37 @@
 """One round of harness evolution, step by step, each resumable."""
 
-from typing import Any
-
 import polars as pl
 
-from environments.base import Task
-from harness.bundle import Bundle
-from harness.checks import static_checks
 from harness.models.host import ModelHost
 from pipelines import group as grouping
 from pipelines import propose as proposing
 from pipelines import select as selecting
 from pipelines import specify as specifying
-from pipelines import stats
 from pipelines.catalog.repair import Context
 from pipelines.diagnose import diagnose
-from pipelines.measure import reading, task_means
-from pipelines.rollout import plan
+from pipelines.measure import task_means
 from pipelines.steps.bench import Bench
-from pipelines.steps.rollouts import label_failures, run_units
-from warehouse.errors import BadInput
-from warehouse.events.base import Purpose
+from pipelines.steps.line import (
+    accepted_tags,
+    anchor_trajectories,
+    current_harness,
+    failed_checks,
+    newest_anchor,
+    noise_floor,
+    reading_of,
+    retained_harness,
+)
+from pipelines.steps.readings import measure_anchor
 from warehouse.events.line import (
-    AnchorMeasured,
-    CandidateChecked,
     CandidateJudged,
     CandidateProposed,
-    CandidateRead,
     EvidencePackaged,
     HarnessRetained,
-    LineOpened,
-    Reading,
     RoundClosed,
     RoundOpened,
     SpecWritten,
 )
 from warehouse.ids import content_id
-
-
-def open_line(bench: Bench, host: ModelHost) -> None:
-    """Begin the line from its seed harness; a line that exists must have begun the same way.
-
-    Raises:
-        BadInput: the line exists with another suite, seed harness or model.
-    """
-    seed = bench.seed_bundle()
-    bench.keep_bundle(seed)
-    opened = LineOpened(
-        suite=bench.env.name,
-        seed_harness_id=seed.id,
-        model=host.name,
-        weights_id=host.base_id,
-        proposer="catalog",
-        policy=bench.experiment.select.policy,
-        seed=bench.experiment.seed,
-    )
-    held = [
-        e.fact for e in bench.lake.log.read(f"line/{bench.line}") if isinstance(e.fact, LineOpened)
-    ]
-    if not held:
-        bench.tell_line([opened])
-    elif held[0] != opened:
-        was, now = held[0].model_dump(), opened.model_dump()
-        changed = {k: (was[k], now[k]) for k in was if was[k] != now[k]}
-        raise BadInput(
-            f"line {bench.line!r} was opened differently: {changed} (then, now); give another line"
-            " name, or the same experiment"
-        )
-
-
-def current_harness(bench: Bench) -> str:
-    """Return the id of the harness that the line has come to."""
-    rounds = bench.of_line("rounds").sort("round")
-    return str(rounds["harness_id"][-1]) if rounds.height else bench.seed_bundle().id
-
-
-def measure_anchor(bench: Bench, host: ModelHost, round: int) -> None:
-    """Measure the line's harness afresh, as the anchor of `round` (0: the seed's)."""
-    if bench.of_line("anchors", round).height:
-        return
-    harness_id = _retained(bench, round) or current_harness(bench)
-    batch_id = _batch(bench, round)
-    found = _measure(
-        bench, host, bench.bundle(harness_id), "anchor", round, f"anchor of round {round}"
-    )
-    anchor = AnchorMeasured(
-        harness_id=harness_id, batch_id=batch_id, session_id=host.session_id, reading=found
-    )
-    bench.tell_line([anchor], round)
 
 
 def open_round(bench: Bench, round: int) -> None:
@@ -99,7 +43,7 @@ def open_round(bench: Bench, round: int) -> None:
 
 def group_failures(bench: Bench, round: int) -> pl.DataFrame:
     """Group the failures of the anchor that `round` starts from; return the round's groups."""
-    anchor = _anchor_trajectories(bench, before=round)
+    anchor = anchor_trajectories(bench, before=round)
     groups = grouping.group(
         anchor,
         bench.fresh("failure_labels"),
@@ -117,9 +61,9 @@ def diagnose_line(bench: Bench, round: int) -> None:
     """Read the rule off the anchor that `round` starts from."""
     if bench.of_line("diagnoses", round).height:
         return
-    anchor = _anchor(bench, before=round)
+    anchor = newest_anchor(bench, before=round)
     made = diagnose(
-        _reading(anchor),
+        reading_of(anchor),
         bench.experiment.rule,
         harness_id=anchor["harness_id"],
         weights_id="base",
@@ -136,11 +80,11 @@ def specify(bench: Bench, round: int) -> None:
     if bench.of_line("specs", round).height:
         return
     groups = _groups(bench, round)
-    anchor = _anchor_trajectories(bench, before=round)
+    anchor = anchor_trajectories(bench, before=round)
     ids = anchor.select("trajectory_id")
     messages = bench.fresh("messages").join(ids, on="trajectory_id")
     package = specifying.package(
-        _reading(_anchor(bench, before=round)),
+        reading_of(newest_anchor(bench, before=round)),
         groups,
         messages,
         bench.fresh("score_checks").join(ids, on="trajectory_id"),
@@ -191,59 +135,6 @@ def propose(bench: Bench, round: int) -> None:
     )
 
 
-def check_candidates(bench: Bench, host: ModelHost, round: int) -> None:
-    """Check every candidate: statically, then by one rollout that must end without an error."""
-    checked = set(bench.of_line("candidate_checks", round)["candidate_id"])
-    task = bench.development()[0]
-    for row in bench.of_line("candidates", round).iter_rows(named=True):
-        if row["candidate_id"] in checked:
-            continue
-        bundle = bench.bundle(row["harness_id"])
-        static = static_checks(bundle, bench.env.open(task).tools)
-        results = [(c.name, c.passed, c.detail) for c in static]
-        if all(passed for _, passed, _ in results):
-            results.append(_smoke(bench, host, bundle, row["candidate_id"], round, task))
-        bench.tell_line(
-            [
-                CandidateChecked(
-                    candidate_id=row["candidate_id"], check=name, passed=passed, detail=detail
-                )
-                for name, passed, detail in results
-            ],
-            round,
-        )
-
-
-def read_candidates(bench: Bench, host: ModelHost, round: int) -> None:
-    """Measure every candidate that passed its checks on the development tasks."""
-    read = set(bench.of_line("readings", round)["candidate_id"])
-    failed = set(_failed_checks(bench, round)["candidate_id"])
-    for row in bench.of_line("candidates", round).iter_rows(named=True):
-        candidate = row["candidate_id"]
-        if candidate in read | failed:
-            continue
-        bundle = bench.bundle(row["harness_id"])
-        what = f"round {round}: {row['title']}"
-        found = _measure(bench, host, bundle, "candidate", round, what, candidate)
-        mine = bench.fresh(
-            "trajectories", "candidate_id = ? and purpose = 'candidate'", [candidate]
-        )
-        fired = bench.fresh("interventions", "component = ? and effect <> 'none'", [row["fires"]])
-        bench.tell_line(
-            [
-                CandidateRead(
-                    candidate_id=candidate,
-                    harness_id=bundle.id,
-                    batch_id=_batch(bench, round),
-                    session_id=host.session_id,
-                    reading=found,
-                    n_fired=fired.join(mine, on="trajectory_id")["trajectory_id"].n_unique(),
-                )
-            ],
-            round,
-        )
-
-
 def judge_candidates(bench: Bench, round: int) -> None:
     """Judge the round's candidates against the anchor, and retain the best accepted one."""
     if bench.of_line("verdicts", round).height:
@@ -251,16 +142,16 @@ def judge_candidates(bench: Bench, round: int) -> None:
     candidates = bench.of_line("candidates", round)
     if candidates.is_empty():
         return
-    anchor_row = _anchor(bench, before=round)
+    anchor_row = newest_anchor(bench, before=round)
     anchor = selecting.Measured(
-        _reading(anchor_row),
-        task_means(_anchor_trajectories(bench, before=round)),
+        reading_of(anchor_row),
+        task_means(anchor_trajectories(bench, before=round)),
         anchor_row["session_id"],
     )
     readings = {
         r["candidate_id"]: r for r in bench.of_line("readings", round).iter_rows(named=True)
     }
-    failed = _failed_checks(bench, round)
+    failed = failed_checks(bench, round)
     best = max(
         [a for a in bench.of_line("anchors")["mean"].to_list() if a is not None], default=0.0
     )
@@ -278,7 +169,7 @@ def judge_candidates(bench: Bench, round: int) -> None:
         )
         verdict = selecting.judge(
             candidate,
-            selecting.Measured(_reading(read), task_means(mine), read["session_id"]),
+            selecting.Measured(reading_of(read), task_means(mine), read["session_id"]),
             anchor,
             n_fired=read["n_fired"],
             failed_checks=broken,
@@ -301,7 +192,7 @@ def close_round(bench: Bench, host: ModelHost, round: int) -> None:
     """End a round; a retained harness is measured afresh first, so that the next has an anchor."""
     if bench.of_line("rounds", round).height:
         return
-    retained = _retained(bench, round)
+    retained = retained_harness(bench, round)
     if retained:
         measure_anchor(bench, host, round)
         outcome, reason = "retained", "the best accepted candidate is the line's harness now"
@@ -315,93 +206,8 @@ def close_round(bench: Bench, host: ModelHost, round: int) -> None:
     bench.tell_line([closed], round)
 
 
-def noise_floor(bench: Bench) -> float | None:
-    """Return the noise floor over the line's anchors and readings so far."""
-    spreads = [*bench.of_line("anchors")["sd"], *bench.of_line("readings")["sd"]]
-    return stats.noise_floor(spreads)
-
-
-def accepted_tags(bench: Bench) -> list[str]:
-    """Return `does` or `sees` for every edit that the line retained."""
-    kept = bench.of_line("verdicts").filter(pl.col("retained")).select("candidate_id")
-    return bench.of_line("candidates").join(kept, on="candidate_id")["tag"].to_list()
-
-
-def _batch(bench: Bench, round: int) -> str:
-    return f"{bench.line}~r{round:03d}"
-
-
 def _n(bench: Bench) -> int:
     return bench.experiment.evolve.candidates
-
-
-def _measure(
-    bench: Bench,
-    host: ModelHost,
-    bundle: Bundle,
-    purpose: Purpose,
-    round: int,
-    what: str,
-    candidate_id: str | None = None,
-) -> Reading:
-    config = bench.experiment.measure
-    units = plan(
-        bench.development(),
-        bundle,
-        rollouts=config.rollouts,
-        seed=bench.experiment.seed,
-        purpose=purpose,
-        temperature=config.temperature,
-        line_id=bench.line,
-        round=round,
-        batch_id=_batch(bench, round),
-        candidate_id=candidate_id,
-    )
-    run_units(bench, host, units, what)
-    label_failures(bench)
-    where = (
-        "line_id = ? and round = ? and purpose = ? and harness_id = ?"
-        " and candidate_id is not distinct from ?"
-    )
-    rows = bench.fresh("trajectories", where, [bench.line, round, purpose, bundle.id, candidate_id])
-    return reading(rows, bench.fresh("failure_labels"), planned=len(units))
-
-
-def _smoke(
-    bench: Bench, host: ModelHost, bundle: Bundle, candidate_id: str, round: int, task: Task
-) -> tuple[str, bool, str]:
-    units = plan(
-        [task],
-        bundle,
-        rollouts=1,
-        seed=bench.experiment.seed,
-        purpose="smoke",
-        temperature=bench.experiment.measure.temperature,
-        line_id=bench.line,
-        round=round,
-        candidate_id=candidate_id,
-    )
-    run_units(bench, host, units, f"round {round}: smoke test")
-    row = bench.fresh("trajectories", "candidate_id = ? and purpose = 'smoke'", [candidate_id])
-    ended, error = row.select("termination_class", "error").row(0)
-    return "smoke", ended not in {"harness_error", "infra_error"}, error or ended
-
-
-def _anchor(bench: Bench, before: int) -> dict[str, Any]:
-    anchors = bench.of_line("anchors").filter(pl.col("round") < before).sort("round")
-    if anchors.is_empty():
-        raise BadInput(f"line {bench.line!r} has no anchor before round {before}; measure it first")
-    return anchors.row(-1, named=True)
-
-
-def _anchor_trajectories(bench: Bench, before: int) -> pl.DataFrame:
-    where = "line_id = ? and round = ? and purpose = 'anchor'"
-    return bench.fresh("trajectories", where, [bench.line, _anchor(bench, before)["round"]])
-
-
-def _reading(row: dict[str, Any]) -> Reading:
-    names = {name: name.lower() for name in Reading.model_fields}
-    return Reading.model_validate({name: row[column] for name, column in names.items()})
 
 
 def _groups(bench: Bench, round: int) -> pl.DataFrame:
@@ -421,7 +227,7 @@ def _passing(anchor: pl.DataFrame) -> pl.DataFrame:
 
 
 def _context(bench: Bench, round: int) -> Context:
-    anchor = _anchor_trajectories(bench, before=round)
+    anchor = anchor_trajectories(bench, before=round)
     passing = specifying.passing_conversations(
         _passing(anchor), bench.fresh("messages"), bench.experiment.evidence.passing
     )
@@ -441,15 +247,3 @@ def _earlier(bench: Bench, round: int) -> pl.DataFrame:
     return verdicts.join(
         bench.of_line("candidates").select("candidate_id", "title"), on="candidate_id"
     )
-
-
-def _failed_checks(bench: Bench, round: int) -> pl.DataFrame:
-    return bench.of_line("candidate_checks", round).filter(~pl.col("passed"))
-
-
-def _retained(bench: Bench, round: int) -> str | None:
-    kept = bench.of_line("verdicts", round).filter(pl.col("retained"))
-    if kept.is_empty():
-        return None
-    row = bench.fresh("candidates", "candidate_id = ?", [kept["candidate_id"][0]])
-    return str(row["harness_id"][0])

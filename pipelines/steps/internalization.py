@@ -16,7 +16,7 @@ from pipelines import tailor as tailoring
 from pipelines import train as training
 from pipelines.rollout import plan
 from pipelines.steps.bench import Bench
-from pipelines.steps.evolution import current_harness
+from pipelines.steps.line import current_harness
 from pipelines.steps.rollouts import label_failures, run_units
 from warehouse.errors import BadInput, GateClosed
 from warehouse.events.base import Fact

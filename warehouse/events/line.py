@@ -69,12 +69,15 @@ class RoundOpened(Fact):
 
 
 class AnchorMeasured(Fact):
-    """The retained harness was measured afresh; gains are reported between anchors only."""
+    """The retained harness was measured afresh; gains are reported between anchors only.
+
+    `session_id` is None where one session did not measure all of it (it was resumed).
+    """
 
     kind: Literal["anchor_measured"] = "anchor_measured"
     harness_id: str
     batch_id: str
-    session_id: str
+    session_id: str | None
     reading: Reading
 
 
@@ -139,13 +142,13 @@ class CandidateChecked(Fact):
 
 
 class CandidateRead(Fact):
-    """A candidate was measured on the development tasks."""
+    """A candidate was measured on the development tasks; `session_id` as in `AnchorMeasured`."""
 
     kind: Literal["candidate_read"] = "candidate_read"
     candidate_id: str
     harness_id: str
     batch_id: str
-    session_id: str
+    session_id: str | None
     reading: Reading
     n_fired: int
 
