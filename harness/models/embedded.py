@@ -2,6 +2,9 @@
 
 One single-threaded server per core: on two cores two such processes decode half again as fast as
 one with two threads, and a busy machine slows them without collapsing.
+
+And one set of them per weights: a server that switches adapters between requests answers from
+prompts that it cached under other weights (its prompt cache is keyed by tokens alone).
 """
 
 import hashlib
@@ -14,13 +17,14 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
+from itertools import product
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from harness.models.host import ModelFor, weights_of
 from harness.models.http import HttpModel, connection
-from warehouse.errors import Unavailable
+from warehouse.errors import BadInput, Unavailable
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -59,7 +63,7 @@ def model_sha256(path: Path) -> str:
 
 
 class EmbeddedHost:
-    """A pool of single-threaded llama.cpp servers, one lane each. Adapters apply per request."""
+    """A pool of single-threaded llama.cpp servers: one per lane and weights."""
 
     def __init__(self, adapters: Mapping[str, Path], processes: int = 0) -> None:
         self.name = MODEL_NAME
@@ -67,15 +71,15 @@ class EmbeddedHost:
         self.base_id = f"sha256:{model_sha256(model_path())[:32]}"
         self.session_id = f"{os.uname().nodename}#{uuid.uuid4().hex[:12]}"
         self._adapters = dict(adapters)
-        self._servers: list[_Server] = []
+        self._servers: dict[tuple[int, str | None], _Server] = {}
 
     def __enter__(self) -> Self:
         """Start the servers and wait until all of them are ready."""
-        files = list(self._adapters.values())
+        weights: list[tuple[str | None, Path | None]] = [(None, None), *self._adapters.items()]
         try:
-            for _ in range(self.lanes):
-                self._servers.append(_Server(model_path(), files))
-            for server in self._servers:
+            for lane, (name, file) in product(range(self.lanes), weights):
+                self._servers[lane, name] = _Server(model_path(), file)
+            for server in self._servers.values():
                 server.wait_until_ready()
         except BaseException:
             self._stop()
@@ -97,29 +101,28 @@ class EmbeddedHost:
         async with connection(self.lanes) as client:
 
             def model_for(lane: int, adapter: str | None) -> HttpModel:
-                scales = [
-                    {"id": i, "scale": 1.0 if name == adapter else 0.0}
-                    for i, name in enumerate(self._adapters)
-                ]
+                server = self._servers.get((lane % self.lanes, adapter))
+                if server is None:
+                    raise BadInput(f"adapter {adapter!r} is not loaded; open the host with it")
                 return HttpModel(
                     client,
                     name=self.name,
                     weights_id=weights_of(self.base_id, adapter),
-                    url=f"{self._servers[lane % self.lanes].address}/v1",
-                    body={"cache_prompt": True, **({"lora": scales} if scales else {})},
+                    url=f"{server.address}/v1",
+                    body={"cache_prompt": True},
                 )
 
             yield model_for
 
     def _stop(self) -> None:
-        for server in self._servers:
+        for server in self._servers.values():
             server.stop()
-        self._servers = []
+        self._servers = {}
 
 
 class _Server:
-    def __init__(self, model: Path, adapters: list[Path]) -> None:
-        options = [part for path in adapters for part in ("--adapter", str(path))]
+    def __init__(self, model: Path, adapter: Path | None) -> None:
+        options = [] if adapter is None else ["--adapter", str(adapter)]
         self._process = subprocess.Popen(
             [sys.executable, str(SERVER), str(model), *options],
             stdin=subprocess.PIPE,

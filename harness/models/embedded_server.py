@@ -12,12 +12,12 @@ CACHE_MIB = 64
 
 
 def main(argv: list[str]) -> None:
-    """Serve a GGUF model with one thread and one slot; adapters are loaded but not applied."""
+    """Serve a GGUF model, with an adapter or bare, with one thread and one slot."""
     import xllamacpp
 
     parser = argparse.ArgumentParser(description="Serve a GGUF model on a free local port.")
     parser.add_argument("model")
-    parser.add_argument("--adapter", action="append", default=[])
+    parser.add_argument("--adapter")
     given = parser.parse_args(argv)
     parameters = xllamacpp.CommonParams()
     parameters.model.path = given.model
@@ -28,9 +28,8 @@ def main(argv: list[str]) -> None:
     parameters.warmup = False
     parameters.cache_ram_mib = CACHE_MIB
     parameters.port = 0
-    parameters.lora_adapters = [
-        xllamacpp.CommonAdapterLoraInfo(path, 1.0) for path in given.adapter
-    ]
+    if given.adapter:
+        parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(given.adapter, 1.0)]
     server = xllamacpp.Server(parameters)
     sys.stdout.write(f"READY {server.listening_address}\n")
     sys.stdout.flush()

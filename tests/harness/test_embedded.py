@@ -21,7 +21,7 @@ from harness.models import embedded, open_host
 from harness.models.embedded import EmbeddedHost, model_path
 from pipelines.rollout import collect, plan
 from tests.harness.support import ENV, NOON, SEED, TASK
-from warehouse.errors import ContextExceeded, Unavailable
+from warehouse.errors import BadInput, ContextExceeded, Unavailable
 from warehouse.events import Event
 from warehouse.events.trajectory import ModelCalled, TrajectoryClosed
 
@@ -158,13 +158,31 @@ class TestAdapters:
         assert texts[0] == texts[2] == bare
         assert texts[1] == texts[3] != bare
 
-    def test_weights_are_named(self, host: EmbeddedHost) -> None:
-        async def names() -> tuple[str, str]:
+    def test_weights_answer_as_if_no_others_had_been_asked(
+        self, host: EmbeddedHost, adapter: Path
+    ) -> None:
+        """A prompt that was cached under the adapter is no prompt of the base model."""
+        long, other = "List words about the sea: " + "salt wave " * 40, "Say hello. " * 30
+        asked = [("noise", long), (None, other), (None, long), ("noise", other), ("noise", long)]
+        with EmbeddedHost({"noise": adapter}, processes=1) as tuned:
+            texts = [ask(tuned, text, adapter=name).text for name, text in asked]
+        assert texts[2] == ask(host, long).text
+        with EmbeddedHost({"noise": adapter}, processes=1) as tuned:
+            assert texts[3] == ask(tuned, other, adapter="noise").text
+        assert texts[4] == texts[0]
+
+    def test_weights_are_named(self, adapter: Path) -> None:
+        async def names(host: EmbeddedHost) -> tuple[str, str]:
             async with host.connect() as model_for:
                 return model_for(0, None).weights_id, model_for(0, "noise").weights_id
 
-        assert asyncio.run(names()) == (host.base_id, "noise")
-        assert host.base_id == f"sha256:{embedded.MODEL_SHA256[:32]}"
+        with EmbeddedHost({"noise": adapter}, processes=1) as host:
+            assert asyncio.run(names(host)) == (host.base_id, "noise")
+            assert host.base_id == f"sha256:{embedded.MODEL_SHA256[:32]}"
+
+    def test_an_adapter_that_is_not_loaded_is_refused(self, host: EmbeddedHost) -> None:
+        with pytest.raises(BadInput, match="'noise' is not loaded"):
+            ask(host, "Say hello.", adapter="noise")
 
 
 class TestProcesses:
