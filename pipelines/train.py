@@ -117,13 +117,11 @@ def _run(job: TrainJob, path: Path, progress: Progress) -> TrainResult:
     require_training_extra()
     path.write_text(job.model_dump_json(), encoding="utf-8")
     log = path.with_suffix(".log")
-    with log.open("w", encoding="utf-8") as told:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pipelines.training.fit", str(path)],
-            stdout=subprocess.PIPE,
-            stderr=told,
-            text=True,
-        )
+    command = [sys.executable, "-m", "pipelines.training.fit", str(path)]
+    with (
+        log.open("w", encoding="utf-8") as told,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True) as process,
+    ):
         last = "{}"
         assert process.stdout is not None
         try:
@@ -134,7 +132,7 @@ def _run(job: TrainJob, path: Path, progress: Progress) -> TrainResult:
                     progress(told_now["step"], told_now["steps"], told_now["loss"])
         finally:
             process.terminate()
-        code = process.wait()
+    code = process.returncode
     if code != 0 or "n_steps" not in json.loads(last):
         tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-8:])
         raise Unavailable(f"training ended with exit code {code}; the end of its log:\n{tail}")

@@ -1,6 +1,8 @@
 """The embedded model as a trainable one: GGUF to safetensors, once, with a marked template."""
 
+import io
 import os
+from contextlib import redirect_stderr
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,9 +29,10 @@ def ensure_base_model(gguf: Path, folder: Path) -> Path:
     tokenizer.chat_template = chat_template()
     tokenizer.save_pretrained(beside)
     # Without dequantizing, save_pretrained refuses the model.
-    model = AutoModelForCausalLM.from_pretrained(
-        **source, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
-    )
+    with redirect_stderr(io.StringIO()):  # a bar of its own that nothing else turns off
+        model = AutoModelForCausalLM.from_pretrained(
+            **source, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
+        )
     model.save_pretrained(beside)
     (beside / DONE).touch()
     folder.parent.mkdir(parents=True, exist_ok=True)

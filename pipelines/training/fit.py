@@ -6,6 +6,7 @@ Progress goes to standard output as JSON lines `{"step", "steps", "loss"}`; the 
 
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -29,13 +30,11 @@ def main(path: str) -> None:
 def fit(job: TrainJob) -> TrainResult:
     """Train, save the PEFT folder to `job.adapter` and its GGUF twin beside it."""
     import torch
-    from transformers.trainer_utils import get_last_checkpoint
 
     torch.set_num_threads(job.threads)
     started = time.monotonic()
     trainer, n_trained = _trainer(job)
-    checkpoint = get_last_checkpoint(str(job.work)) if job.work.is_dir() else None
-    trainer.train(resume_from_checkpoint=checkpoint)
+    trainer.train(resume_from_checkpoint=_last_checkpoint(job.work))
     losses = tuple(
         (int(row["step"]), round(float(row["loss"]), 4))
         for row in trainer.state.log_history
@@ -52,6 +51,18 @@ def fit(job: TrainJob) -> TrainResult:
         n_trained_tokens=n_trained,
         duration_s=round(time.monotonic() - started, 2),
     )
+
+
+def _last_checkpoint(work: Path) -> str | None:
+    """Return the newest checkpoint that was written to its end; remove those that were not."""
+    from transformers.trainer_utils import get_last_checkpoint
+
+    for folder in work.glob("checkpoint-*"):
+        try:  # the trainer writes its state last
+            json.loads((folder / "trainer_state.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            shutil.rmtree(folder)
+    return get_last_checkpoint(str(work)) if work.is_dir() else None
 
 
 def _trainer(job: TrainJob) -> tuple[Any, int]:

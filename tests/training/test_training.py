@@ -208,7 +208,10 @@ def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_end(adapter, 
             if line.startswith("{") and json.loads(line).get("step") == 7:
                 first.send_signal(signal.SIGKILL)
                 break
-    assert sorted(p.name for p in job.work.iterdir()) == ["checkpoint-6"]
+    assert [p.name for p in job.work.glob("checkpoint-*")] == ["checkpoint-6"]
+    torn = job.work / "checkpoint-8"
+    torn.mkdir()
+    (torn / "trainer_state.json").write_text('{"epoch": 4.0, "log_his', encoding="utf-8")
     second = subprocess.run(command, capture_output=True, text=True, check=True)
     told = [json.loads(t) for t in second.stdout.splitlines() if t.startswith('{"')]
     assert told[0]["step"] == 7
