@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 from filelock import FileLock
 
+from warehouse import engine
 from warehouse.clock import Clock, system_clock
 from warehouse.errors import BadInput
 from warehouse.events import Event
@@ -122,11 +123,9 @@ class Lake:
     @contextmanager
     def connect(self, tables: Iterable[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """Yield an in-memory DuckDB connection that sees `events` and (by default) every table."""
-        with duckdb.connect() as connection:
-            connection.execute("set timezone = 'UTC'")
-            connection.execute("set arrow_large_buffer_size = true")  # a batch may pass 2 GB
-            for statement in self._views(tables).values():
-                connection.execute(statement)
+        with engine.connection() as connection:
+            for view in self._views(tables).values():
+                connection.execute(f"create or replace temp view {view}")
             yield connection
 
     def publish(self) -> Path:
@@ -141,8 +140,8 @@ class Lake:
         if known:
             shutil.copyfile(target, fresh)
         with duckdb.connect(str(fresh)) as connection:
-            for statement in changed.values():
-                connection.execute(statement)
+            for view in changed.values():
+                connection.execute(f"create or replace view {view}")
         fresh.replace(target)
         self._published = views
         return target
@@ -154,7 +153,7 @@ class Lake:
         return {"events": "Every fact, append-only.", **projected, **staged}
 
     def _views(self, tables: Iterable[str] | None) -> dict[str, str]:
-        """Return a `create view` statement by table, each after the views it reads."""
+        """Return the definition of a view (`"name" as …`) by table, each after what it reads."""
         wanted = set(self.tables() if tables is None else tables)
         views: dict[str, str] = {}
         for name in reversed(list(self.tables())):  # dependants first, to collect what they read
@@ -168,7 +167,7 @@ class Lake:
             elif self.store.exists(name):
                 views[name] = _view(name, [], self.store.schema(name))
             else:  # never projected: the query itself
-                views[name] = f'create or replace view "{name}" as {projections()[name].query}'
+                views[name] = f'"{name}" as {projections()[name].query}'
                 wanted |= set(projections()[name].deps)
         views["events"] = _view("events", self.log.files(), SCHEMA)
         return dict(reversed(views.items()))
@@ -180,7 +179,8 @@ class Lake:
         mark = f"{version}:{_code_id(name)}"
         stamp = self.store.root / name / ".projected"
         if stamp.exists() and stamp.read_text(encoding="utf-8") == mark:
-            connection.execute(_view(name, self.store.files(name), self.store.schema(name)))
+            view = _view(name, self.store.files(name), self.store.schema(name))
+            connection.execute(f"create or replace temp view {view}")
         else:
             connection.execute(f'create temp table "{name}" as {projection.query}')
             rows = connection.table(name).to_arrow_reader(50_000)
@@ -195,10 +195,10 @@ def _view(name: str, files: Sequence[str], schema: pa.Schema | None) -> str:
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         options = "union_by_name = true, hive_partitioning = false"  # the path holds no columns
         rows = f"select * from read_parquet([{listed}], {options})"
-        return f'create or replace view "{name}" as {rows}'
+        return f'"{name}" as {rows}'
     # read_parquet([]) raises: an empty table is a typed select of no rows.
     columns = ", ".join(f'null::{_duck(field.type)} as "{field.name}"' for field in schema or [])
-    return f'create or replace view "{name}" as select {columns} where false'
+    return f'"{name}" as select {columns} where false'
 
 
 def _code_id(name: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import duckdb
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from filelock import FileLock
 
+from warehouse import engine
 from warehouse.clock import Clock, system_clock
 from warehouse.errors import StreamConflict
 from warehouse.events import Event, read_fact
@@ -178,9 +178,7 @@ class DeltaEventLog:
 
     def _query(self, query: str, given: Sequence[object]) -> Iterator[pa.RecordBatch]:
         files = self.files()
-        with duckdb.connect() as connection:
-            connection.execute("set timezone = 'UTC'")
-            connection.execute("set arrow_large_buffer_size = true")  # a batch may pass 2 GB
+        with engine.connection() as connection:
             if files:
                 rows = connection.read_parquet(files, hive_partitioning=False)
                 connection.register("events", rows)
