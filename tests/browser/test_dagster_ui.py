@@ -83,7 +83,7 @@ def test_a_round_is_materialized_from_the_browser(dagster_dev, tmp_path):
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1720, "height": 1080})
+        page = browser.new_page(viewport={"width": 2000, "height": 1240})
         page.set_default_timeout(60_000)
         errors = []
         page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
@@ -95,10 +95,15 @@ def test_a_round_is_materialized_from_the_browser(dagster_dev, tmp_path):
         page.get_by_placeholder("name").wait_for(state="detached")
         page.get_by_role("button", name="All", exact=True).click()
         page.get_by_role("button", name="Launch 1 run").click()
+        page.get_by_text("Launch runs to materialize").wait_for(state="detached")
         page.goto(f"{dagster_dev}/runs")
-        page.get_by_text("Success", exact=True).first.wait_for(timeout=400_000)
+        page.get_by_text("Success", exact=True).first.wait_for(timeout=200_000)
         page.goto(f"{dagster_dev}/asset-groups")
         page.get_by_text("failures").first.wait_for()
+        page.get_by_role("button", name="Hide navigation").click()
+        page.keyboard.press("Alt+e")  # open every group
+        page.get_by_text("failure_groups").first.wait_for()
+        page.wait_for_timeout(6_000)  # the graph moves into place and colours
         page.screenshot(path=os.environ.get("INSTAR_SCREENSHOT", str(tmp_path / "graph.png")))
         browser.close()
     assert errors == []
