@@ -17,7 +17,8 @@ def cells(context: dg.AssetExecutionContext, workbench: Workbench) -> dg.Materia
     flow.cross(bench)
     bench.lake.refresh()
     rows = "\n".join(
-        f"| {r['harness']} | {r['weights']} | {r['split']} | {r['mean']:.3f} | {r['n_rollouts']} |"
+        f"| {r['harness']} | {r['weights']} | {r['split']} | {_score(r['mean'])} |"
+        f" {r['n_rollouts']} |"
         for r in summary.cells(bench).iter_rows(named=True)
     )
     head = "| harness | weights | split | score | n |\n|---|---|---|---|---|\n"
@@ -27,3 +28,7 @@ def cells(context: dg.AssetExecutionContext, workbench: Workbench) -> dg.Materia
             "cells": dg.MetadataValue.md(head + rows),
         }
     )
+
+
+def _score(mean: float | None) -> str:
+    return "no rollout counts" if mean is None else f"{mean:.3f}"

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -27,7 +28,7 @@ def progress() -> "Iterator[Watch]":
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _plain_watch
+        yield _plain_watch()
         return
     columns = (
         TextColumn("{task.description}"),
@@ -48,10 +49,19 @@ def progress() -> "Iterator[Watch]":
         yield watch
 
 
-def _plain_watch(what: str, done: int, total: int) -> None:
-    """Tell begin, quarters and end on lines of their own."""
-    if done == total or (total >= 4 and done and done % (total // 4) == 0):
-        say(f"{what}: {done}/{total}", to=sys.stderr)
+def _plain_watch() -> "Watch":
+    """Return a watcher for logs: quarters and end on lines of their own, with the time left."""
+    begun: dict[str, tuple[float, int]] = {}
+
+    def watch(what: str, done: int, total: int) -> None:
+        since, before = begun.setdefault(what.partition(",")[0], (time.monotonic(), done))
+        if done == total:
+            say(f"{what}: {done}/{total}", to=sys.stderr)
+        elif total >= 4 and done > before and done % (total // 4) == 0:
+            left = (time.monotonic() - since) / (done - before) * (total - done)
+            say(f"{what}: {done}/{total}, about {left:.0f} s left", to=sys.stderr)
+
+    return watch
 
 
 def show_line(bench: "Bench") -> None:

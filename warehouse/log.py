@@ -54,6 +54,10 @@ class EventLog(Protocol):
         """Return the next free position of a stream, 0 for one that does not exist."""
         ...
 
+    def begun(self, stream_ids: Iterable[str]) -> set[str]:
+        """Return those of the streams that hold a fact."""
+        ...
+
 
 def _fresh(events: Sequence[Event], held: dict[tuple[str, int], str]) -> list[Event]:
     """Return the events that `held` lacks, checked against it and against gaps."""
@@ -97,6 +101,10 @@ class MemoryEventLog:
     def head(self, stream_id: str) -> int:
         """See `EventLog.head`."""
         return sum(1 for stream, _ in self._facts if stream == stream_id)
+
+    def begun(self, stream_ids: Iterable[str]) -> set[str]:
+        """See `EventLog.begun`."""
+        return set(stream_ids) & {stream for stream, _ in self._facts}
 
 
 class DeltaEventLog:
@@ -157,6 +165,15 @@ class DeltaEventLog:
         """See `EventLog.head`."""
         rows = self._query("select count(*) as n from events where stream_id = ?", [stream_id])
         return int(next(iter(rows)).to_pylist()[0]["n"])
+
+    def begun(self, stream_ids: Iterable[str]) -> set[str]:
+        """See `EventLog.begun`."""
+        query = (
+            "select stream_id from events"
+            ' where "position" = 0 and stream_id in (select unnest(?::varchar[]))'
+        )
+        batches = self._query(query, [sorted(set(stream_ids))])
+        return {row["stream_id"] for batch in batches for row in batch.to_pylist()}
 
     def compact(self) -> None:
         """Merge small files. Readers of the older files are not disturbed."""

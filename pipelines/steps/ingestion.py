@@ -7,7 +7,6 @@ from typing import Any
 
 from pipelines.ingest import Loaded, files_of, load, unreadable
 from pipelines.steps.bench import Watch, unwatched
-from warehouse.events import Event
 from warehouse.lake import Lake
 
 
@@ -23,8 +22,8 @@ class Summary:
     failed: list[str] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain values."""
-        return asdict(self)
+        """Return the summary as plain values: `failed` counts the files, `failures` says why."""
+        return asdict(self) | {"failed": len(self.failed), "failures": self.failed}
 
 
 def ingest(
@@ -55,11 +54,11 @@ def ingest(
 
 
 def _keep(lake: Lake, loaded: Loaded, summary: Summary) -> None:
-    new = [events for events in loaded.trajectories if not _known(lake, events)]
-    known_source = lake.log.head(loaded.source[0].stream_id) > 0
-    facts = [event for events in new for event in events]
-    summary.events += lake.append([*facts, *([] if known_source else loaded.source)])
-    summary.trajectories += len(new)
+    streams = [*loaded.trajectories, loaded.source]
+    known = lake.log.begun(events[0].stream_id for events in streams)
+    new = [events for events in streams if events[0].stream_id not in known]
+    summary.events += lake.append(event for events in new for event in events)
+    summary.trajectories += sum(events is not loaded.source for events in new)
     summary.issues += len(loaded.issues)
     errors = [issue for issue in loaded.issues if issue.severity == "error"]
     summary.errors += len(errors)
@@ -67,7 +66,3 @@ def _keep(lake: Lake, loaded: Loaded, summary: Summary) -> None:
         first = f"{errors[0].location}: {errors[0].message}" if errors else str(loaded.path)
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         summary.failed.append(first + more)
-
-
-def _known(lake: Lake, events: Sequence[Event]) -> bool:
-    return lake.log.head(events[0].stream_id) > 0

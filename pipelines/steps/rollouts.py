@@ -19,8 +19,8 @@ def run_units(bench: Bench, host: ModelHost, units: Sequence[WorkUnit], what: st
     Finished trajectories are committed every few seconds, each as a whole: what was committed
     survives a kill, and nothing is run twice.
     """
-    wanted = {trajectory_id(unit, bench.env, host): unit for unit in units}
-    held = _held(bench, list(wanted))
+    wanted = {f"trajectory/{trajectory_id(unit, bench.env, host)}": unit for unit in units}
+    held = bench.lake.log.begun(wanted)
     missing = [unit for name, unit in wanted.items() if name not in held]
     done = len(wanted) - len(missing)
     bench.watch(what, done, len(wanted))
@@ -47,14 +47,6 @@ def label_failures(bench: Bench) -> None:
     """Label every trajectory of the lake that has a trustworthy score."""
     labels = label(bench.fresh("signals"), bench.experiment.taxonomy)
     bench.lake.write("failure_labels", labels)
-
-
-def _held(bench: Bench, names: Sequence[str]) -> set[str]:
-    query = (
-        "select trajectory_id from events where kind = 'trajectory_opened'"
-        " and trajectory_id in (select unnest(?::varchar[]))"
-    )
-    return set(bench.lake.query(query, [list(names)])["trajectory_id"])
 
 
 def _open_session(bench: Bench, host: ModelHost, batch_id: str) -> None:

@@ -110,6 +110,14 @@ def test_ingest_loads_and_says_how_much(instar):
     assert told.out.startswith("1 files: 5 new trajectories")
 
 
+def test_ingest_in_json_counts(instar, tmp_path):
+    told = instar("ingest", ROWS, tmp_path / "missing.jsonl", "--json")
+    found = json.loads(told.out)
+    assert (told.code, found["files"], found["trajectories"], found["failed"]) == (1, 2, 5, 1)
+    assert found["events"] > found["trajectories"]
+    assert found["issues"] == len(found["failures"]) == 1
+
+
 def test_ingest_twice_adds_nothing(instar):
     instar("ingest", ROWS)
     told = instar("ingest", ROWS, "--json")

@@ -14,7 +14,7 @@ BETTER = {"a": 1.0, "b": 0.75, "c": 0.5, "d": 0.75}  # difference 0.25, standard
 Policy = Literal["strict", "house_rules", "best_dev", "paired_k_se"]
 
 
-def measured(means: dict[str, float], session: str = "one night", **figures: Any) -> Measured:
+def measured(means: dict[str, float], session: str | None = "one night", **figures: Any) -> Measured:
     mean = sum(means.values()) / len(means) if means else None
     return Measured(a_reading(**{"mean": mean, **figures}), means, session)
 
@@ -168,6 +168,12 @@ def test_every_figure_is_kept() -> None:
     assert (figures["turns_change"], figures["output_tokens_change"]) == (2.0, 2.0)
     assert (figures["anchor_mean"], figures["noise_floor"], figures["coverage"]) == (0.5, 0.02, 0.9)
     assert figures["same_session"] is False
+
+
+def test_measurements_that_were_resumed_are_of_no_one_session() -> None:
+    figures = verdict(session=None, anchor=measured(ANCHOR, session=None)).figures
+    assert figures["same_session"] is False
+    assert verdict().figures["same_session"] is True
 
 
 @pytest.mark.parametrize(("gain", "noise"), [(0.028, True), (0.029, False), (-0.028, True)])

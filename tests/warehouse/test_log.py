@@ -127,6 +127,12 @@ class TestContract:
         assert answers(make_log(), "s/x/y") == ["b"]
         assert answers(make_log(), "s") == answers(make_log(), "") == []
 
+    def test_begun_are_the_streams_that_hold_a_fact(self, make_log: MakeLog):
+        make_log().append([*said("a", stream_id="s/x"), *said("b", stream_id="s/y")])
+        asked = ["s/x", "s/z", "s/x", "s/' or 1=1 --", ""]
+        assert make_log().begun(asked) == {"s/x"}
+        assert make_log().begun([]) == set()
+
     def test_head_is_the_next_free_position(self, make_log: MakeLog):
         make_log().append([*said("a", "b"), *said("c", stream_id="s/y")])
         heads = [make_log().head(name) for name in ("s/x", "s/y", "s/z", "s/' or 1=1 --")]
