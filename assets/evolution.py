@@ -34,6 +34,7 @@ def rollouts(
     line.open_line(bench, server.host(bench.experiment))
     measuring.measure_anchor(bench, server.host(bench.experiment), 0)
     evolution.open_round(bench, number)
+    measuring.explore(bench, server.host(bench.experiment), number)
     held = bench.fresh("trajectories", "line_id = ? and purpose = 'anchor'", [bench.line])
     return dg.MaterializeResult(metadata={"anchor_rollouts": held.height})
 

@@ -68,7 +68,7 @@ def _asset(projection: Projection) -> dg.AssetsDefinition:
     group_name="lake",
     deps=["rollouts"],
     kinds={"delta"},
-    description="The append-only event log; everything else is rebuilt from it.",
+    description="The append-only event log; the tables of `sql/tables` are rebuilt from it.",
 )
 def events(workbench: Workbench) -> dg.MaterializeResult[None]:
     """Report the log's size; the facts are appended by whoever does something."""

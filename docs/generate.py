@@ -25,7 +25,11 @@ def tables_page() -> str:
     """Return every table: what it holds, its grain, its columns, who produces it."""
     import tempfile
 
-    parts = ["# Tables\n", "`events` is the log; every other table is rebuilt from it.\n"]
+    parts = [
+        "# Tables\n",
+        "`events` is the log. A table that a SQL file produces is rebuilt from it; a table that a",
+        "stage produces is computed again by that stage.\n",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(folder)
         for name, description in lake.tables().items():
@@ -105,14 +109,18 @@ def sql_page() -> str:
 
 def repairs_page() -> str:
     """Return the catalog of known repairs."""
-    parts = ["# Repairs\n", "What the `catalog` proposer knows, in its order.\n"]
+    parts = [
+        "# Repairs\n",
+        "What the `catalog` proposer knows, in its order. When to roll one back is a note for",
+        "people.\n",
+    ]
     for repair in REPAIRS.values():
         answers = ", ".join(f"`{a}`" for a in sorted(repair.answers))
         parts.append(
             f"## {repair.name}\n\n{repair.title}. Answers {answers}; changes what the model"
             f" {repair.tag}; evidence that it ran: `{repair.fires}`.\n\n"
             f"- Root cause: {repair.root_cause}.\n- Predicted: {repair.predicted_fix}.\n"
-            f"- Rolled back when: {repair.rollback}.\n"
+            f"- Roll back when: {repair.rollback}.\n"
         )
     return "\n".join(parts)
 

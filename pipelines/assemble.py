@@ -124,8 +124,8 @@ def split(frame: pl.DataFrame, verdicts: Sequence[Verdict]) -> tuple[pl.DataFram
 
 
 def dataset_id(examples: pl.DataFrame) -> str:
-    """Return the content id of a training set: its conversations, in no order."""
-    return content_id(sorted(examples["messages"].to_list()))
+    """Return the content id of a training set: its conversations and their origin, in no order."""
+    return content_id(sorted(examples.select("trajectory_id", "messages").rows()))
 
 
 def card(

@@ -93,7 +93,7 @@ def rollout(
     from pipelines.rollout import plan
     from pipelines.steps.bench import resolve_bundle
     from pipelines.steps.internalization import adapter_file
-    from pipelines.steps.rollouts import label_failures, run_units
+    from pipelines.steps.rollouts import label_failures, rows_of, run_units
 
     with terminal.progress() as watch:
         bench = _bench({"suite": suite, "model": model, "line": "rollouts"}, watch=watch)
@@ -110,18 +110,23 @@ def rollout(
         )
         bench.keep_bundle(chosen)
         with open_host(model, files) as host:
-            done = run_units(bench, host, units, "rollouts")
+            ran = run_units(bench, host, units, "rollouts")
             weights = adapter or host.base_id
         label_failures(bench)
-        rows = bench.fresh(
-            "trajectories",
-            "purpose = 'collect' and line_id is null and harness_id = ? and weights_id = ?"
-            " and suite = ? and split = ?",
-            [chosen.id, weights, bench.env.name, split],
+        found = reading(
+            rows_of(bench, ran),
+            bench.fresh("failure_labels"),
+            bench.fresh("signals"),
+            planned=len(units),
+            repeats=bench.experiment.taxonomy.repeated_calls,
         )
-        found = reading(rows, bench.fresh("failure_labels"), planned=rows.height)
         bench.lake.refresh()
-    told = {"harness_id": chosen.id, "weights_id": weights, "run_now": done, **found.model_dump()}
+    told = {
+        "harness_id": chosen.id,
+        "weights_id": weights,
+        "run_now": ran.n_new,
+        **found.model_dump(),
+    }
     terminal.print_record(told, as_json)
 
 
@@ -138,8 +143,12 @@ def label(experiment: ExperimentOption = None, as_json: JsonOption = False) -> N
 
 @app.command()
 def group(experiment: ExperimentOption = None, as_json: JsonOption = False) -> None:
-    """Show the line's failure groups, recurring ones first."""
+    """Group the failures that each round of the line starts from, recurring ones first."""
+    from pipelines.steps import evolution
+
     bench = _bench(_experiment(experiment))
+    for opened in evolution.opened_rounds(bench):
+        evolution.group_failures(bench, opened)
     columns = ["round", "pattern", "n_trajectories", "n_tasks", "recurring", "suspected_surface"]
     groups = bench.of_line("failure_groups")
     order = ["round", "recurring", "n_trajectories"]
@@ -273,9 +282,8 @@ def status(experiment: ExperimentOption = None, as_json: JsonOption = False) -> 
     bench = _bench(_experiment(experiment))
     bench.lake.refresh()
     if as_json:
-        counts = {name: bench.lake.query(f'from "{name}"').height for name in bench.lake.tables()}
         terminal.print_record(
-            {"lake": str(bench.lake.root), "line": bench.line, "rows": counts}, as_json
+            {"lake": str(bench.lake.root), "line": bench.line, "rows": bench.lake.counts()}, as_json
         )
         return
     terminal.show_line(bench)
@@ -313,6 +321,7 @@ def sql(
 ) -> None:
     """Ask the lake: any query over its tables, or the name of one in sql/queries."""
     import duckdb
+    import polars as pl
 
     from warehouse.project import queries
 
@@ -320,12 +329,12 @@ def sql(
     lake.refresh()
     try:
         frame = lake.query(queries()[query].query if query in queries() else query)
-    except duckdb.Error as error:
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
         raise BadInput(f"the query failed: {error}") from error
     if form not in {"table", "json", "csv"}:
         raise BadInput(f"format {form!r}: choose table, json or csv")
     if form == "csv":
-        terminal.say(frame.write_csv().rstrip("\n"))
+        terminal.print_csv(frame)
     else:
         terminal.print_frame(frame, form == "json")
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
+from pydantic_core import PydanticCustomError
 
-from environments.base import Environment
+from environments.base import SPLITS, Environment
 from harness.bundle import Bundle
 from pipelines.measure import reading
 from pipelines.rollout import WorkUnit, interleave, plan
@@ -15,15 +16,33 @@ from warehouse.events.batch import CellMeasured
 
 
 class CrossConfig(BaseModel):
-    """How many tasks of each split, how many rollouts of each, and the size of a block of units."""
+    """How many tasks of each split, how many rollouts of each, and the size of a block of units.
+
+    `development` is always among the splits: the diagnosis reads it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tasks: Mapping[str, int] = Field(
+    tasks: Mapping[str, PositiveInt] = Field(
         default={"development": 48, "held-out": 72, "out-of-domain": 48}
     )
     rollouts: int = Field(default=4, ge=1)
     block: int = Field(default=12, ge=1)
+
+    @field_validator("tasks")
+    @classmethod
+    def _splits(cls, tasks: Mapping[str, int]) -> Mapping[str, int]:
+        """Refuse splits that no environment has, and a crossing that the diagnosis cannot read."""
+        unknown = [split for split in tasks if split not in SPLITS]
+        if unknown:
+            raise PydanticCustomError(
+                "unknown_split", f"there is no split {unknown[0]!r}: choose of {', '.join(SPLITS)}"
+            )
+        if "development" not in tasks:
+            raise PydanticCustomError(
+                "no_development", "'development' is missing, and the diagnosis reads it"
+            )
+        return tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +102,10 @@ def measure(
     planned: Sequence[Cell],
     trajectories: pl.DataFrame,
     labels: pl.DataFrame,
+    signals: pl.DataFrame,
     config: CrossConfig,
     *,
+    repeats: int,
     base_id: str,
     batch_id: str,
     n_sessions: int,
@@ -107,7 +128,13 @@ def measure(
                 weights=cell.weights,
                 weights_id=weights_id,
                 split=cell.split,
-                reading=reading(mine, labels, planned=config.tasks[cell.split] * config.rollouts),
+                reading=reading(
+                    mine,
+                    labels,
+                    signals,
+                    planned=config.tasks[cell.split] * config.rollouts,
+                    repeats=repeats,
+                ),
             )
         )
     return found

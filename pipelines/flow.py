@@ -14,7 +14,6 @@ def run(bench: Bench) -> None:
         internalization.sample_best(bench, host)
     internalization.tailor_samples(bench)
     internalization.gate_dataset(bench)
-    internalization.train_adapter(bench)
     cross(bench)
     bench.lake.refresh()
 
@@ -30,10 +29,15 @@ def evolve(bench: Bench, host: ModelHost) -> None:
 
 
 def cross(bench: Bench) -> None:
-    """Measure seed and evolved harness × base and adapter × every split, in one batch."""
-    adapter = internalization.train_adapter(bench)
-    with _host(bench, adapter) as host:
-        cross_evaluate(bench, host, {"adapter": adapter})
+    """Measure seed and evolved harness × base and adapter × every split, in one batch.
+
+    A model whose weights are not here has no adapter: then the harness alone is crossed.
+    """
+    adapters = (
+        {"adapter": internalization.train_adapter(bench)} if internalization.trains(bench) else {}
+    )
+    with _host(bench, *adapters.values()) as host:
+        cross_evaluate(bench, host, adapters)
 
 
 def evolution_round(bench: Bench, host: ModelHost, number: int) -> None:
@@ -41,6 +45,7 @@ def evolution_round(bench: Bench, host: ModelHost, number: int) -> None:
     if bench.of_line("rounds", number).height:
         return
     evolution.open_round(bench, number)
+    readings.explore(bench, host, number)
     evolution.group_failures(bench, number)
     evolution.diagnose_line(bench, number)
     evolution.specify(bench, number)

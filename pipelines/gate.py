@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from warehouse.events.dataset import GateJudged
+from warehouse.ids import content_id
 from warehouse.quality import Expectation, Suite, Verdict
 
 SECRETS = (
@@ -32,7 +33,7 @@ _LOOKED_AT = (
 
 
 class GateConfig(BaseModel):
-    """The limits of the gate; `max_tokens` is also where training would cut."""
+    """The limits of the gate; `max_tokens` may not exceed where training would cut."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -86,6 +87,12 @@ def suites(config: GateConfig) -> Sequence[Suite]:
     )
 
 
+def limits_id(config: GateConfig) -> str:
+    """Return the content id of what the gate asks for: its limits and its expectations."""
+    asked = [(suite.name, [repr(e) for e in suite.expectations]) for suite in suites(config)]
+    return content_id([config.model_dump(), asked])
+
+
 def judge(
     verdict: Verdict,
     config: GateConfig,
@@ -114,6 +121,7 @@ def judge(
         n_in=verdict.n_rows,
         n_quarantined=len(verdict.rows),
         failed_expectations=tuple(failed),
+        limits_id=limits_id(config),
     )
 
 

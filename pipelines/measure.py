@@ -7,13 +7,22 @@ import polars as pl
 from warehouse.events.line import Reading
 
 
-def reading(trajectories: pl.DataFrame, labels: pl.DataFrame, *, planned: int) -> Reading:
+def reading(
+    trajectories: pl.DataFrame,
+    labels: pl.DataFrame,
+    signals: pl.DataFrame,
+    *,
+    planned: int,
+    repeats: int,
+) -> Reading:
     """Return the reading of one harness (and weights) on one task set.
 
     Args:
         trajectories: the rollouts, m per task; their `rollout` column numbers the passes.
         labels: `failure_labels` (others are ignored).
+        signals: `signals` (others are ignored).
         planned: how many rollouts were meant to be made.
+        repeats: so many equal calls make a trajectory one that repeats itself, whatever its label.
 
     An untrustworthy rollout (infrastructure) counts in `n_excluded` and nowhere else. The mean is
     the mean over passes of the pass's mean over tasks; the spread is that of the passes.
@@ -22,7 +31,10 @@ def reading(trajectories: pl.DataFrame, labels: pl.DataFrame, *, planned: int) -
     passes = (
         counted.group_by("rollout").agg(pl.col("score").mean()).sort("rollout")["score"].to_list()
     )
-    judged = counted.join(labels.select("trajectory_id", "label", "signal"), on="trajectory_id")
+    judged = counted.join(labels.select("trajectory_id", "label"), on="trajectory_id")
+    repeating = counted.join(
+        signals.filter(pl.col("max_repeats") >= repeats), on="trajectory_id", how="semi"
+    )
     delivered = counted.filter(pl.col("delivered"))
     n = counted.height
 
@@ -44,7 +56,7 @@ def reading(trajectories: pl.DataFrame, labels: pl.DataFrame, *, planned: int) -
         F2=share(pl.col("label") == "F2"),
         F3=share(pl.col("label") == "F3"),
         F4=share(pl.col("label") == "F4"),
-        repeated_call=share(pl.col("signal") == "repeated_call"),
+        repeated_call=repeating.height / n if n else None,
         turns=_mean(counted, "n_turns"),
         input_tokens=_mean(counted, "input_tokens"),
         output_tokens=_mean(counted, "output_tokens"),

@@ -35,6 +35,7 @@ class WorkUnit:
     round: int | None = None
     batch_id: str | None = None
     candidate_id: str | None = None
+    attempt: int = 0  # how often the infrastructure failed it before
 
 
 def contract_id(unit: WorkUnit, env: Environment, host: ModelHost) -> str:
@@ -68,6 +69,7 @@ def trajectory_id(unit: WorkUnit, env: Environment, host: ModelHost) -> str:
                 "round": unit.round,
                 "batch": unit.batch_id,
                 "candidate": unit.candidate_id,
+                **({"attempt": unit.attempt} if unit.attempt else {}),
             }
         )
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipelines.cross_evaluate import CrossConfig
@@ -69,6 +69,15 @@ class Experiment(BaseModel):
     gate: GateConfig = GateConfig()
     train: TrainConfig = TrainConfig()
     cross: CrossConfig = CrossConfig()
+
+    @model_validator(mode="after")
+    def _nothing_is_cut(self) -> Self:
+        if self.gate.max_tokens > self.train.max_tokens:
+            raise ValueError(
+                f"the gate lets {self.gate.max_tokens} tokens pass (gate.max_tokens), and training"
+                f" would cut them at {self.train.max_tokens} (train.max_tokens)"
+            )
+        return self
 
     @classmethod
     def load(cls, path: Path | None) -> Self:

@@ -12,17 +12,23 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.messages import ChatMessage
 from pipelines.catalog import REPAIRS
 from pipelines.catalog.repair import Context, Repair
+from warehouse.errors import BadInput
 from warehouse.events.line import Reading
 
 
 class EvidenceConfig(BaseModel):
-    """How much of the trajectories a package shows."""
+    """How much of the trajectories a package shows.
+
+    `explore` more development tasks than the measured ones are rolled out once per round, for
+    passing rollouts that may be shown to the model without giving away what is measured.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     groups: int = Field(default=6, ge=1)
     excerpt_chars: int = Field(default=600, ge=40)
     passing: int = Field(default=8, ge=0)
+    explore: int = Field(default=33, ge=0)
 
 
 def package(
@@ -130,11 +136,28 @@ def specification(chosen: Sequence[tuple[Repair, Sequence[str]]]) -> dict[str, A
                 "component": repair.fires,
                 "description": repair.title,
                 "rationale": repair.root_cause,
+                "answers": list(patterns),
             }
-            for repair, _ in chosen
+            for repair, patterns in chosen
         ],
         "implementation_notes": "one mechanism per candidate; whole files only",
     }
+
+
+def specified(spec: Mapping[str, Any]) -> list[tuple[Repair, list[str]]]:
+    """Return the repairs that a specification names, with the patterns that each answers.
+
+    Raises:
+        BadInput: the catalog has no repair of a name.
+    """
+    found = []
+    for change in spec["proposed_changes"]:
+        if change["repair"] not in REPAIRS:
+            raise BadInput(
+                f"the specification names {change['repair']!r}, which is no known repair"
+            )
+        found.append((REPAIRS[change["repair"]], list(change["answers"])))
+    return found
 
 
 def _signals(row: Mapping[str, Any]) -> frozenset[str]:

@@ -106,7 +106,10 @@ def gains(bench: Bench) -> list[Gain]:
         return []
     rows = {(r["harness"], r["weights"], r["split"]): r for r in table.iter_rows(named=True)}
     batch = bench.fresh("trajectories", "batch_id = ?", [table["batch_id"][0]])
-    sigma = stats.noise_floor(table["sd"].to_list())
+    sigmas = {
+        split: stats.noise_floor(table.filter(pl.col("split") == split)["sd"].to_list())
+        for split in table["split"].unique()
+    }
     found = []
     weights = [w for w in table["weights"].unique(maintain_order=True) if w != "base"]
     pairs = [(("seed", "base"), ("evolved", "base"))]
@@ -116,7 +119,13 @@ def gains(bench: Bench) -> list[Gain]:
         before, after = rows.get((*old, split)), rows.get((*new, split))
         if before and after and before["mean"] is not None and after["mean"] is not None:
             found.append(
-                _gain(batch, before, after, f"{' × '.join(old)} → {' × '.join(new)}", sigma)
+                _gain(
+                    batch,
+                    before,
+                    after,
+                    f"{' × '.join(old)} → {' × '.join(new)}",
+                    sigmas[split],
+                )
             )
     return found
 

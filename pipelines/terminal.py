@@ -76,7 +76,7 @@ def show_line(bench: "Bench") -> None:
         display.composition_table(summary.composition(bench)),
         display.rounds_table(summary.rounds(bench)),
     ]
-    datasets = bench.of_line("datasets").sort("table_version")
+    datasets = bench.of_line("datasets").sort("position")
     if datasets.height:
         parts.append(display.card_table(json.loads(datasets["card"][-1])))
     cells = summary.cells(bench)
@@ -99,6 +99,18 @@ def print_frame(frame: "pl.DataFrame", as_json: bool) -> None:
         display.show(display.frame_table(frame))
 
 
+def print_csv(frame: "pl.DataFrame") -> None:
+    """Print a frame as CSV; what CSV has no form for (lists, structs, bytes) is JSON text."""
+    import polars as pl
+
+    texts = [
+        pl.Series(name, [None if v is None else _json(v) for v in frame[name].to_list()], pl.String)
+        for name, kind in frame.schema.items()
+        if kind.is_nested() or kind == pl.Binary
+    ]
+    say(frame.with_columns(texts).write_csv().rstrip("\n"))
+
+
 def print_record(record: dict[str, Any], as_json: bool) -> None:
     """Print one record as lines or as JSON."""
     if as_json:
@@ -109,7 +121,11 @@ def print_record(record: dict[str, Any], as_json: bool) -> None:
 
 def print_json(value: Any) -> None:  # noqa: ANN401
     """Print a value as standard JSON."""
-    say(json.dumps(_plain(value), ensure_ascii=False, indent=1, default=str))
+    say(_json(value, indent=1))
+
+
+def _json(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
+    return json.dumps(_plain(value), ensure_ascii=False, indent=indent, default=str)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401
@@ -117,7 +133,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, float) and (value != value or value in {float("inf"), -float("inf")}):
         return None
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value

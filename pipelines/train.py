@@ -1,5 +1,6 @@
 """Train a LoRA adapter on a gated dataset, in a process of its own."""
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -20,15 +21,19 @@ Progress = Callable[[int, int, float], None]
 """Called with (step, steps, loss)."""
 
 
-def require_open_gate(gate_results: pl.DataFrame, table: str, version: int) -> None:
-    """Let only a table version pass that every suite passed.
+def require_open_gate(verdicts: pl.DataFrame, table: str) -> None:
+    """Let a table version pass only if every suite passed it.
+
+    Args:
+        verdicts: the rows of `gate_results` on that version.
+        table: the table's name, for the error.
 
     Raises:
-        GateClosed: there is no verdict on this version, or one that is not "passed".
+        GateClosed: there is no verdict, or one that is not "passed".
     """
-    verdicts = gate_results.filter((pl.col("table") == table) & (pl.col("version") == version))
     if verdicts.is_empty():
-        raise GateClosed(f"{table} version {version} has no gate verdict; run `instar gate` first")
+        raise GateClosed(f"{table} has no gate verdict; run `instar gate` first")
+    version = verdicts["version"][0]
     failed = verdicts.filter(~pl.col("passed"))["suite"].to_list()
     if failed:
         raise GateClosed(
@@ -84,14 +89,15 @@ def train(
     if not target.exists():
         (work / "adapter").rename(target)
     shutil.rmtree(work)
-    weights = (target / "adapter_model.safetensors").read_bytes()
+    with (target / "adapter_model.safetensors").open("rb") as weights:
+        sha256 = hashlib.file_digest(weights, "sha256").hexdigest()
     return AdapterTrained(
         adapter_id=name,
         dataset_id=dataset_id,
         base=base,
         config=config.model_dump(),
         path=target.relative_to(root).as_posix(),
-        sha256=content_id(weights.hex()),
+        sha256=sha256,
         losses=result.losses,
         n_steps=result.n_steps,
         duration_s=result.duration_s,

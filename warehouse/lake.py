@@ -25,6 +25,11 @@ from warehouse.tables import STAGE_TABLES, Table
 
 VIEWS = "instar.duckdb"
 _UNADDRESSABLE = re.compile(r"[\[\]^|?\\\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}")
+_READING = {
+    duckdb.StatementType.SELECT,  # also from, values, describe, summarize and show
+    duckdb.StatementType.EXPLAIN,
+    duckdb.StatementType.MULTI,  # pivot
+}
 _DUCK_TYPES = {
     "string": "varchar",
     "large_string": "varchar",
@@ -58,7 +63,13 @@ class Lake:
                 " INSTAR_LAKE"
             )
         self.clock = clock
-        self.root.mkdir(parents=True, exist_ok=True)
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(
+                f"lake {str(self.root)!r}: this folder cannot be made ({error.strerror}); give a"
+                " folder, or a path where one can be made, or set INSTAR_LAKE to one"
+            ) from error
         self.log = DeltaEventLog(self.root / "events", clock)
         self.store = TableStore(self.root / "tables")
         self._projecting = FileLock(self.root / ".tables.lock")
@@ -114,11 +125,26 @@ class Lake:
         return self.query(f'select * from "{name}"{condition}', given)
 
     def query(self, query: str, given: Sequence[object] = ()) -> pl.DataFrame:
-        """Run one read-only query over the lake's tables."""
+        """Run one read-only query over the lake's tables.
+
+        Raises:
+            BadInput: it is empty, or would do something other than read.
+        """
         named = set(re.findall(r"\w+", query.lower()))
         with self.connect(named & self.tables().keys()) as connection:
+            kinds = {statement.type for statement in connection.extract_statements(query)}
+            if not kinds or kinds - _READING:
+                raise BadInput(
+                    f"query {query!r:.60}: the lake is only read here; ask with select, from,"
+                    " pivot, describe, summarize, show or explain"
+                )
             frame: pl.DataFrame = connection.sql(query, params=list(given)).pl()
         return frame
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows every table has."""
+        each = (f"select '{name}', count(*) from \"{name}\"" for name in self.tables())
+        return dict(self.query(" union all ".join(each)).iter_rows())
 
     @contextmanager
     def connect(self, tables: Iterable[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:

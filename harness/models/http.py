@@ -152,15 +152,20 @@ class HttpHost:
         """Check that the server answers.
 
         Raises:
-            BadInput: it does not.
+            BadInput: it does not, or it refuses the key.
         """
         try:
-            httpx.get(f"{self.url.rstrip('/')}/models", headers=_headers(), timeout=10)
+            told = httpx.get(f"{self.url.rstrip('/')}/models", headers=_headers(), timeout=10)
         except (httpx.HTTPError, httpx.InvalidURL) as gone:
             raise BadInput(
                 f"model server {self.url!r} does not answer ({gone}); is it running, and does the"
                 " address end with /v1?"
             ) from gone
+        if told.status_code in {401, 403}:
+            raise BadInput(
+                f"model server {self.url!r} refuses the key (HTTP {told.status_code}); set"
+                f" {KEY_VARIABLE} to one that it accepts"
+            )
         return self
 
     def __exit__(

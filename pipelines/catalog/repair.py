@@ -38,7 +38,7 @@ class Repair:
     `answers` are failure signals (and `no_call`, replies without a call). `apply` returns the files
     to add or replace, or None where the repair has nothing to do: it is there already, or it needs
     what the harness or environment does not have. `fires` is the file whose firing proves that the
-    edit ran.
+    edit ran. `rollback` is a note for people: what would speak for taking the repair out again.
     """
 
     name: str

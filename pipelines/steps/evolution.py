@@ -1,5 +1,7 @@
 """One round of harness evolution, step by step, each resumable."""
 
+import json
+
 import polars as pl
 
 from harness.models.host import ModelHost
@@ -22,6 +24,7 @@ from pipelines.steps.line import (
     retained_harness,
 )
 from pipelines.steps.readings import measure_anchor
+from warehouse.errors import BadInput
 from warehouse.events.line import (
     CandidateJudged,
     CandidateProposed,
@@ -35,10 +38,25 @@ from warehouse.ids import content_id
 
 
 def open_round(bench: Bench, round: int) -> None:
-    """Note that a round begins."""
-    stream = bench.lake.log.read(f"line/{bench.line}")
-    if not any(isinstance(e.fact, RoundOpened) and e.round == round for e in stream):
+    """Note that a round begins; rounds follow one another.
+
+    Raises:
+        BadInput: the round before it is not closed.
+    """
+    closed = bench.of_line("rounds")["round"].to_list()
+    if round > 1 and round - 1 not in closed:
+        raise BadInput(
+            f"line {bench.line!r}: round {round} cannot begin before round {round - 1} is closed;"
+            f" run that one first (closed so far: {closed or 'none'})"
+        )
+    if round not in opened_rounds(bench):
         bench.tell_line([RoundOpened(harness_id=current_harness(bench))], round)
+
+
+def opened_rounds(bench: Bench) -> list[int]:
+    """Return the rounds that have begun, in order."""
+    stream = bench.lake.log.read(f"line/{bench.line}")
+    return [e.round for e in stream if isinstance(e.fact, RoundOpened) and e.round is not None]
 
 
 def group_failures(bench: Bench, round: int) -> pl.DataFrame:
@@ -88,12 +106,13 @@ def specify(bench: Bench, round: int) -> None:
         groups,
         messages,
         bench.fresh("score_checks").join(ids, on="trajectory_id"),
-        _passing(anchor),
+        _passing(bench, round),
         _earlier(bench, round),
         bench.experiment.evidence,
     )
     package_id = content_id(package)
-    chosen = specifying.choose(groups, _context(bench, round), _tried(bench), _n(bench))
+    n = bench.experiment.evolve.candidates
+    chosen = specifying.choose(groups, _context(bench, round), _tried(bench), n)
     spec = specifying.specification(chosen)
     bench.tell_line(
         [
@@ -115,7 +134,7 @@ def propose(bench: Bench, round: int) -> None:
         return
     spec = bench.of_line("specs", round).row(0, named=True)
     context = _context(bench, round)
-    chosen = specifying.choose(_groups(bench, round), context, _tried(bench), _n(bench))
+    chosen = specifying.specified(json.loads(spec["spec"]))
     found = proposing.propose(chosen, context, line_id=bench.line, round=round)
     for candidate in found:
         bench.keep_bundle(candidate.bundle)
@@ -206,20 +225,24 @@ def close_round(bench: Bench, host: ModelHost, round: int) -> None:
     bench.tell_line([closed], round)
 
 
-def _n(bench: Bench) -> int:
-    return bench.experiment.evolve.candidates
-
-
 def _groups(bench: Bench, round: int) -> pl.DataFrame:
     return bench.of_line("failure_groups", round).sort(
         ["recurring", "n_trajectories", "n_tasks", "pattern"], descending=[True, True, True, False]
     )
 
 
-def _passing(anchor: pl.DataFrame) -> pl.DataFrame:
-    """Return the shortest passing trajectory of each family."""
+def _passing(bench: Bench, round: int) -> pl.DataFrame:
+    """Return the shortest passing trajectory of each family, on tasks that no reading measures."""
+    explored = bench.fresh(
+        "trajectories",
+        "line_id = ? and round = ? and purpose = 'collect' and split = 'development'",
+        [bench.line, round],
+    )
+    measured = [task.task_id for task in bench.development()]
     return (
-        anchor.filter(pl.col("delivered") & (pl.col("score") >= 1.0))
+        explored.filter(
+            pl.col("delivered") & (pl.col("score") >= 1.0) & ~pl.col("task_id").is_in(measured)
+        )
         .sort("n_turns", "n_messages", "trajectory_id")
         .unique("family", keep="first", maintain_order=True)
         .sort("family")
@@ -227,18 +250,17 @@ def _passing(anchor: pl.DataFrame) -> pl.DataFrame:
 
 
 def _context(bench: Bench, round: int) -> Context:
-    anchor = anchor_trajectories(bench, before=round)
     passing = specifying.passing_conversations(
-        _passing(anchor), bench.fresh("messages"), bench.experiment.evidence.passing
+        _passing(bench, round), bench.fresh("messages"), bench.experiment.evidence.passing
     )
     tools = bench.env.open(bench.development()[0]).tools
     return Context(bench.bundle(current_harness(bench)), tools, passing)
 
 
 def _tried(bench: Bench) -> set[str]:
-    """Return the titles of repairs that were judged on the line's present harness."""
+    """Return the titles of repairs that were decided on the line's present harness."""
     here = bench.of_line("candidates").filter(pl.col("parent_id") == current_harness(bench))
-    judged = bench.of_line("verdicts").select("candidate_id")
+    judged = bench.of_line("verdicts").filter(pl.col("outcome") != "indecisive")
     return set(here.join(judged, on="candidate_id")["title"])
 
 

@@ -16,8 +16,8 @@ from pipelines import tailor as tailoring
 from pipelines import train as training
 from pipelines.rollout import plan
 from pipelines.steps.bench import Bench
-from pipelines.steps.line import current_harness
-from pipelines.steps.rollouts import label_failures, run_units
+from pipelines.steps.line import current_harness, draw, open_line
+from pipelines.steps.rollouts import label_failures, rows_of, run_units
 from warehouse.errors import BadInput, GateClosed
 from warehouse.events.base import Fact
 from warehouse.events.dataset import DatasetPublished
@@ -29,26 +29,21 @@ TABLE = "sft_examples"
 
 def sample_best(bench: Bench, host: ModelHost) -> None:
     """Roll out the line's harness on development tasks and keep the best few of each task."""
+    open_line(bench, host)
     config = bench.experiment.sample
     units = plan(
         bench.env.tasks("development", config.tasks),
         bench.bundle(current_harness(bench)),
         rollouts=config.rollouts,
-        seed=bench.experiment.seed + 1,  # not the seeds of the readings
+        seed=draw(bench, "sample", 0),
         purpose="collect",
         temperature=bench.experiment.measure.temperature,
         line_id=bench.line,
         batch_id=f"{bench.line}~collect",
     )
-    run_units(bench, host, units, "sampling")
+    ran = run_units(bench, host, units, "sampling")
     label_failures(bench)
-    mine = "line_id = ? and purpose = 'collect'"
-    samples = sampling.sample(
-        bench.fresh("trajectories", mine, [bench.line]),
-        bench.fresh("tool_calls"),
-        bench.line,
-        config,
-    )
+    samples = sampling.sample(rows_of(bench, ran), bench.fresh("tool_calls"), bench.line, config)
     bench.lake.write("samples", samples, {"line_id": bench.line})
 
 
@@ -75,7 +70,8 @@ def gate_dataset(bench: Bench) -> None:
 
     A set that has its verdicts is left alone; a gate that was killed before them is run again.
     """
-    tailored = bench.of_line("tailored")
+    sampled = bench.of_line("samples").select(sample_id="trajectory_id")
+    tailored = bench.of_line("tailored").join(sampled, on="sample_id", how="semi")
     if _is_judged(bench, tailored):
         return
     tests = _test_tasks(bench)
@@ -108,7 +104,10 @@ def gate_dataset(bench: Bench) -> None:
     facts: list[Fact] = [*judged]
     if all(suite.passed for suite in judged):
         card = assemble.card(
-            examples, quarantine, tailored.height, bench.of_line("tailored_quarantine")
+            examples,
+            quarantine,
+            tailored.height,
+            bench.of_line("tailored_quarantine").join(sampled, on="sample_id", how="semi"),
         )
         facts.append(
             DatasetPublished(
@@ -127,25 +126,30 @@ def train_adapter(bench: Bench) -> str:
     Raises:
         GateClosed: the newest version of the examples has no passed verdict, or the examples are
             no longer those that were judged.
+        BadInput: the line's model has its weights elsewhere.
     """
-    datasets = bench.of_line("datasets").sort("table_version")
-    verdicts = bench.of_line("gate_results")
-    version = int(str(verdicts["version"].max() or 0))
-    training.require_open_gate(verdicts, TABLE, version)
-    dataset = datasets.row(-1, named=True)
+    if not trains(bench):
+        raise BadInput(
+            f"model {bench.experiment.model!r}: this release trains the embedded model only; what"
+            " passed the gate is in `sft_examples`, for a trainer of your own"
+        )
+    training.require_open_gate(_newest_verdicts(bench), TABLE)
     examples = bench.of_line(TABLE)
-    if assemble.dataset_id(examples) != dataset["dataset_id"]:
+    dataset_id = assemble.dataset_id(examples)
+    if dataset_id not in bench.of_line("datasets")["dataset_id"].to_list():
         raise GateClosed(
             f"{TABLE} of line {bench.line!r} changed since its verdict; run `instar gate` again"
         )
     base = f"{MODEL_NAME}@sha256:{model_sha256(model_path())[:32]}"
-    config = bench.experiment.train.model_copy(update={"seed": bench.experiment.seed})
-    name = training.adapter_id(dataset["dataset_id"], base, config)
+    config = bench.experiment.train
+    if config.seed is None:
+        config = config.model_copy(update={"seed": bench.experiment.seed})
+    name = training.adapter_id(dataset_id, base, config)
     if name in bench.of_line("adapters")["adapter_id"].to_list():
         return name
     trained = training.train(
         examples,
-        dataset_id=dataset["dataset_id"],
+        dataset_id=dataset_id,
         base=base,
         base_model=base_model(bench),
         folder=bench.lake.root / "adapters",
@@ -155,6 +159,11 @@ def train_adapter(bench: Bench) -> str:
     )
     bench.tell(f"adapter/{bare(name)}", [trained])
     return name
+
+
+def trains(bench: Bench) -> bool:
+    """Whether an adapter can be trained for the line's model and served with it."""
+    return not bench.experiment.model.startswith("openai:")
 
 
 def base_model(bench: Bench) -> Path:
@@ -212,15 +221,19 @@ def _samples(bench: Bench) -> Iterator[tailoring.Sample]:
 
 
 def _is_judged(bench: Bench, tailored: pl.DataFrame) -> bool:
-    """Whether the newest verdicts are those of today's tailored trajectories, which only grow."""
-    verdicts = bench.of_line("gate_results")
-    newest = verdicts.filter(pl.col("version") == pl.col("version").max())
+    """Whether the newest verdicts are those of these trajectories under today's limits."""
+    newest = _newest_verdicts(bench)
     rows = {*bench.of_line(TABLE)["sample_id"], *bench.of_line("sft_quarantine")["sample_id"]}
     return (
-        newest.height > 0
-        and set(newest["n_in"]) == {tailored.height}
+        set(newest["n_in"]) == {tailored.height}
+        and set(newest["limits_id"]) == {gate.limits_id(bench.experiment.gate)}
         and rows == set(tailored["sample_id"])
     )
+
+
+def _newest_verdicts(bench: Bench) -> pl.DataFrame:
+    verdicts = bench.of_line("gate_results").sort("position")
+    return verdicts.filter(pl.col("version") == pl.col("version").last())
 
 
 def _test_tasks(bench: Bench) -> list[Task]:

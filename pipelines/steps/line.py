@@ -9,13 +9,15 @@ from pipelines import stats
 from pipelines.steps.bench import Bench
 from warehouse.errors import BadInput
 from warehouse.events.line import LineOpened, Reading
+from warehouse.ids import bare, content_id
 
 
 def open_line(bench: Bench, host: ModelHost) -> None:
     """Begin the line from its seed harness; a line that exists must have begun the same way.
 
     Raises:
-        BadInput: the line exists with another suite, seed harness or model.
+        BadInput: the line exists with another suite, seed harness, model, policy, seed or way to
+            measure: what it measures from now on could not be compared with what it has.
     """
     seed = bench.seed_bundle()
     bench.keep_bundle(seed)
@@ -27,6 +29,7 @@ def open_line(bench: Bench, host: ModelHost) -> None:
         proposer="catalog",
         policy=bench.experiment.select.policy,
         seed=bench.experiment.seed,
+        measure={**bench.experiment.measure.model_dump(), "in_flight": host.lanes},
     )
     held = [
         e.fact for e in bench.lake.log.read(f"line/{bench.line}") if isinstance(e.fact, LineOpened)
@@ -96,6 +99,11 @@ def accepted_tags(bench: Bench) -> list[str]:
     """Return `does` or `sees` for every edit that the line retained."""
     kept = bench.of_line("verdicts").filter(pl.col("retained")).select("candidate_id")
     return bench.of_line("candidates").join(kept, on="candidate_id")["tag"].to_list()
+
+
+def draw(bench: Bench, what: str, round: int) -> int:
+    """Return the seed that one measurement of a round draws its rollouts' seeds from."""
+    return int(bare(content_id([bench.experiment.seed, what, round]))[:8], 16)
 
 
 def round_batch(bench: Bench, round: int) -> str:

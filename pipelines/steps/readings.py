@@ -7,20 +7,38 @@ from harness.models.host import ModelHost
 from pipelines.measure import reading
 from pipelines.rollout import plan
 from pipelines.steps.bench import Bench
-from pipelines.steps.line import current_harness, failed_checks, retained_harness, round_batch
-from pipelines.steps.rollouts import label_failures, run_units
+from pipelines.steps.line import (
+    current_harness,
+    draw,
+    failed_checks,
+    newest_anchor,
+    retained_harness,
+    round_batch,
+)
+from pipelines.steps.rollouts import label_failures, rows_of, run_units
+from warehouse.errors import Unavailable
 from warehouse.events.base import Purpose
 from warehouse.events.line import AnchorMeasured, CandidateChecked, CandidateRead, Reading
 
 
 def measure_anchor(bench: Bench, host: ModelHost, round: int) -> None:
-    """Measure the line's harness afresh, as the anchor of `round` (0: the seed's)."""
+    """Measure the line's harness afresh, as the anchor of `round` (0: the seed's).
+
+    Raises:
+        Unavailable: too few rollouts could be run for an anchor.
+    """
     if bench.of_line("anchors", round).height:
         return
     harness_id = retained_harness(bench, round) or current_harness(bench)
+    what = f"anchor of round {round}"
     found, session_id = _measure(
-        bench, host, bench.bundle(harness_id), "anchor", round, f"anchor of round {round}"
+        bench, host, bench.bundle(harness_id), "anchor", round, what, seed_of=round
     )
+    if found.coverage < bench.experiment.select.min_coverage:
+        raise Unavailable(
+            f"{what}: only {found.coverage:.0%} of its rollouts could be run; repair the serving"
+            " and run the same command again"
+        )
     anchor = AnchorMeasured(
         harness_id=harness_id,
         batch_id=round_batch(bench, round),
@@ -28,6 +46,30 @@ def measure_anchor(bench: Bench, host: ModelHost, round: int) -> None:
         reading=found,
     )
     bench.tell_line([anchor], round)
+
+
+def explore(bench: Bench, host: ModelHost, round: int) -> None:
+    """Roll out the line's harness on development tasks beside the measured ones.
+
+    A repair may show passing rollouts to the model; those of measured tasks would give away their
+    answers. Where the anchor passes nothing, there is nothing to look for.
+    """
+    config = bench.experiment.evidence
+    if not newest_anchor(bench, before=round)["mean"] or not config.explore:
+        return
+    measured = bench.development()
+    units = plan(
+        bench.env.tasks("development")[len(measured) :][: config.explore],
+        bench.bundle(current_harness(bench)),
+        rollouts=1,
+        seed=draw(bench, "explore", round),
+        purpose="collect",
+        temperature=bench.experiment.measure.temperature,
+        line_id=bench.line,
+        round=round,
+        batch_id=round_batch(bench, round),
+    )
+    run_units(bench, host, units, f"round {round}: looking for passing rollouts")
 
 
 def check_candidates(bench: Bench, host: ModelHost, round: int) -> None:
@@ -54,16 +96,23 @@ def check_candidates(bench: Bench, host: ModelHost, round: int) -> None:
 
 
 def read_candidates(bench: Bench, host: ModelHost, round: int) -> None:
-    """Measure every candidate that passed its checks on the development tasks."""
+    """Measure every candidate that passed its checks on the development tasks.
+
+    A candidate draws the sampling seeds of the anchor that it is judged against, so that both have
+    the same luck; the anchor after it draws new ones.
+    """
     read = set(bench.of_line("readings", round)["candidate_id"])
     failed = set(failed_checks(bench, round)["candidate_id"])
+    anchor_round = int(newest_anchor(bench, before=round)["round"])
     for row in bench.of_line("candidates", round).iter_rows(named=True):
         candidate = row["candidate_id"]
         if candidate in read | failed:
             continue
         bundle = bench.bundle(row["harness_id"])
         what = f"round {round}: {row['title']}"
-        found, session_id = _measure(bench, host, bundle, "candidate", round, what, candidate)
+        found, session_id = _measure(
+            bench, host, bundle, "candidate", round, what, seed_of=anchor_round, candidate=candidate
+        )
         mine = bench.fresh(
             "trajectories", "candidate_id = ? and purpose = 'candidate'", [candidate]
         )
@@ -90,7 +139,9 @@ def _measure(
     purpose: Purpose,
     round: int,
     what: str,
-    candidate_id: str | None = None,
+    *,
+    seed_of: int,
+    candidate: str | None = None,
 ) -> tuple[Reading, str | None]:
     """Return the reading, and the session that measured all of it (None: it was resumed)."""
     config = bench.experiment.measure
@@ -98,23 +149,24 @@ def _measure(
         bench.development(),
         bundle,
         rollouts=config.rollouts,
-        seed=bench.experiment.seed,
+        seed=draw(bench, "anchor", seed_of),
         purpose=purpose,
         temperature=config.temperature,
         line_id=bench.line,
         round=round,
         batch_id=round_batch(bench, round),
-        candidate_id=candidate_id,
+        candidate_id=candidate,
     )
-    n_run = run_units(bench, host, units, what)
+    ran = run_units(bench, host, units, what)
     label_failures(bench)
-    where = (
-        "line_id = ? and round = ? and purpose = ? and harness_id = ?"
-        " and candidate_id is not distinct from ?"
+    found = reading(
+        rows_of(bench, ran),
+        bench.fresh("failure_labels"),
+        bench.fresh("signals"),
+        planned=len(units),
+        repeats=bench.experiment.taxonomy.repeated_calls,
     )
-    rows = bench.fresh("trajectories", where, [bench.line, round, purpose, bundle.id, candidate_id])
-    found = reading(rows, bench.fresh("failure_labels"), planned=len(units))
-    return found, host.session_id if n_run == len(units) else None
+    return found, host.session_id if ran.n_new == len(units) else None
 
 
 def _smoke(
@@ -131,7 +183,11 @@ def _smoke(
         round=round,
         candidate_id=candidate_id,
     )
-    run_units(bench, host, units, f"round {round}: smoke test")
-    row = bench.fresh("trajectories", "candidate_id = ? and purpose = 'smoke'", [candidate_id])
-    ended, error = row.select("termination_class", "error").row(0)
-    return "smoke", ended not in {"harness_error", "infra_error"}, error or ended
+    ran = run_units(bench, host, units, f"round {round}: smoke test")
+    ended, error = rows_of(bench, ran).select("termination_class", "error").row(0)
+    if ended == "infra_error":
+        raise Unavailable(
+            f"the smoke test of {candidate_id} could not be run ({error}); repair the serving and"
+            " run the same command again"
+        )
+    return "smoke", ended != "harness_error", error or ended

@@ -87,7 +87,7 @@ def _trainer(job: TrainJob) -> tuple[Any, int]:
     settings = SFTConfig(
         output_dir=str(job.work),
         per_device_train_batch_size=config.micro_batch,
-        gradient_accumulation_steps=max(1, config.samples_per_step // config.micro_batch),
+        gradient_accumulation_steps=config.samples_per_step // config.micro_batch,
         num_train_epochs=config.epochs,
         learning_rate=config.learning_rate,
         lr_scheduler_type=config.schedule,
@@ -107,7 +107,7 @@ def _trainer(job: TrainJob) -> tuple[Any, int]:
         packing=False,
         dataloader_num_workers=0,
         disable_tqdm=True,
-        seed=config.seed,
+        seed=config.seed or 0,
     )
     lora = LoraConfig(
         r=config.rank,

@@ -1,8 +1,9 @@
 """What one training run is told, and what it tells back. Free of torch."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class TrainConfig(BaseModel):
@@ -28,7 +29,16 @@ class TrainConfig(BaseModel):
     modules: str = "all-linear"
     dtype: str = "bfloat16"
     checkpoint_steps: int = Field(default=20, ge=1)
-    seed: int = 0
+    seed: int | None = Field(default=None, description="null: the experiment's seed")
+
+    @model_validator(mode="after")
+    def _whole_batches(self) -> Self:
+        if self.samples_per_step % self.micro_batch:
+            raise ValueError(
+                f"micro_batch {self.micro_batch} does not divide samples_per_step"
+                f" {self.samples_per_step}: a step would have other samples than it says"
+            )
+        return self
 
 
 class TrainJob(BaseModel):

@@ -1,4 +1,10 @@
 -- Where does a training example come from? Its trajectory, harness, candidate, group and events.
+with newest as (
+    select *
+    from datasets
+    qualify row_number() over (partition by line_id order by position desc) = 1
+)
+
 select
     x.trajectory_id as example,
     x.sample_id as sampled_trajectory,
@@ -11,8 +17,8 @@ select
     g.group_id,
     g.pattern as answered_group,
     d.dataset_id,
-    a.adapter_id,
-    count(e.event_id) as n_events,
+    list(distinct a.adapter_id) as adapters,
+    count(distinct e.event_id) as n_events,
     min(e.event_id) as first_event
 from sft_examples as x
 left join candidates as c on x.candidate_id = c.candidate_id
@@ -22,7 +28,7 @@ left join failure_groups as g
         c.line_id = g.line_id
         and c.round = g.round
         and c.manifest ->> '$.pattern' = g.pattern
-left join datasets as d on x.line_id = d.line_id
+left join newest as d on x.line_id = d.line_id
 left join adapters as a on d.dataset_id = a.dataset_id
 left join events as e on e.trajectory_id in (x.trajectory_id, x.sample_id)
 group by all

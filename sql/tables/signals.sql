@@ -45,16 +45,24 @@ fired as (
     group by trajectory_id
 ),
 
-shown as (
+-- What backs an answer: the environment said it and the agent saw it. Words that the harness writes
+-- beside a result (the question again, a warning) are nobody's evidence.
+seen as (
     select
         trajectory_id,
-        list_distinct(
-            regexp_extract_all(
-                lower(string_agg(agent_view, ' ')), '[\p{L}\p{N}_]+([.-][\p{L}\p{N}_]+)*'
-            )
+        list_intersect(
+            regexp_extract_all(lower(result_text), '[\p{L}\p{N}_]+([.-][\p{L}\p{N}_]+)*'),
+            regexp_extract_all(lower(agent_view), '[\p{L}\p{N}_]+([.-][\p{L}\p{N}_]+)*')
         ) as words
     from tool_calls
     where ok and component is null
+),
+
+shown as (
+    select
+        trajectory_id,
+        list_distinct(flatten(list(words))) as words
+    from seen
     group by trajectory_id
 ),
 

@@ -1,4 +1,4 @@
--- One row per trajectory rewritten for the seed harness and replayed there to its full score.
+-- One row per sample rewritten for the seed harness; `trajectory_id` is its replay, at full score.
 -- grain: sample_id
 select
     (payload ->> '$.replay_id')::varchar as trajectory_id,

@@ -1,9 +1,9 @@
--- One row per trajectory that could not be converted, with the reason and the failed checks.
+-- One row per sample that could not be converted, and why; `trajectory_id` is its replay, if any.
 -- grain: sample_id
 select
-    (payload ->> '$.sample_id')::varchar as sample_id,
+    (payload ->> '$.replay_id')::varchar as trajectory_id,
     line_id::varchar as line_id,
-    (payload ->> '$.replay_id')::varchar as replay_id,
+    (payload ->> '$.sample_id')::varchar as sample_id,
     (payload ->> '$.reason')::varchar as reason,
     (payload -> '$.edits')::varchar as edits,
     (payload -> '$.checks')::varchar as checks

@@ -1,5 +1,6 @@
 -- One row per trajectory: what was attempted, by which harness and weights, and how it ended.
 -- grain: trajectory_id
+-- Only our own loop says that nothing was delivered: in an import, `delivered` is true or NULL.
 with opened as (
     select
         trajectory_id,
@@ -102,7 +103,10 @@ select
     (x.payload ->> '$.termination_raw')::varchar as termination_raw,
     coalesce(x.payload ->> '$.termination_class', 'incomplete')::varchar as termination_class,
     (x.payload ->> '$.error')::varchar as error,
-    (d.trajectory_id is not null)::boolean as delivered,
+    case
+        when d.trajectory_id is not null then true
+        when o.payload ->> '$.source' = 'instar' then false
+    end::boolean as delivered,
     d.answer::varchar as answer,
     p.score::double as score,
     coalesce(p.trustworthy, false)::boolean as reward_trustworthy,

@@ -51,6 +51,22 @@ def test_sql_in_csv_is_csv(rolled):
     assert list(csv.reader(io.StringIO(told.out))) == [["x", "y"], ['a,"b"', "1.5"]]
 
 
+def test_sql_in_csv_writes_what_is_nested_as_json(rolled):
+    told = rolled("sql", "from failure_groups", "--format", "csv")
+    assert told.code == 0
+    struct = "{'a': 1.5::double, 'b': 'nan'::float}"
+    query = f"select ['ä', null] as l, {struct} as s, null::int[] as n, 'x' as t"
+    told = rolled("sql", query, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(told.out))
+    assert row == {"l": '["ä", null]', "s": '{"a": 1.5, "b": null}', "n": "", "t": "x"}
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_sql_shows_bytes_and_maps_in_every_form(instar, form):
+    query = "select '\\xAA'::blob as b, map {date '2031-01-01': 1} as m"
+    assert instar("sql", query, "--format", form).code == 0
+
+
 def test_a_query_can_be_called_by_its_name(rolled):
     told = rolled("sql", "composition", "--format", "json")
     assert [row["label"] for row in json.loads(told.out)] == ["F3"]
@@ -58,7 +74,12 @@ def test_a_query_can_be_called_by_its_name(rolled):
 
 @pytest.mark.parametrize(
     ("query", "says"),
-    [("select * from nowhere", "nowhere"), ("selec 1", "syntax"), ("select 1/", "syntax")],
+    [
+        ("select * from nowhere", "nowhere"),
+        ("selec 1", "syntax"),
+        ("select 1/", "syntax"),
+        ("select interval 1 day", "interval"),
+    ],
 )
 def test_a_query_that_fails_is_told_in_a_sentence(instar, query, says):
     told = instar("sql", query)
@@ -67,11 +88,34 @@ def test_a_query_that_fails_is_told_in_a_sentence(instar, query, says):
     assert says in told.err
 
 
-def test_sql_cannot_change_the_lake(rolled, tmp_path):
-    before = Lake(tmp_path / "lake").query("select count(*) as n from events")["n"][0]
-    rolled("sql", "drop view failure_labels")
-    assert Lake(tmp_path / "lake").read("failure_labels").height == 3
-    assert Lake(tmp_path / "lake").query("select count(*) as n from events")["n"][0] == before
+@pytest.mark.parametrize(
+    "query",
+    [
+        "drop view failure_labels",
+        "create table x as select 1",
+        "insert into failure_labels select * from failure_labels",
+        "copy (select 1) to 'x.csv'",
+        "set threads = 1",
+        "select 1; drop view failure_labels",
+        "",
+    ],
+)
+def test_sql_only_reads(rolled, tmp_path, monkeypatch, query):
+    monkeypatch.chdir(tmp_path)
+    before = Lake(tmp_path / "lake").counts()
+    told = rolled("sql", query)
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith(f"instar: query {query!r}: the lake is only read here")
+    assert Lake(tmp_path / "lake").counts() == before
+    assert not (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["from failure_labels", "describe signals", "pivot failure_labels on label", "values (1)"],
+)
+def test_sql_reads_in_every_way(rolled, query):
+    assert rolled("sql", query).code == 0
 
 
 def test_an_unknown_format_is_refused(instar):
@@ -156,6 +200,21 @@ def test_status_of_an_empty_lake_says_what_begins_it(instar):
     assert (told.code, "instar evolve" in told.out) == (0, True)
 
 
+def test_status_in_json_counts_rows_and_loads_none(rolled, tmp_path, monkeypatch):
+    lake = Lake(tmp_path / "lake")
+    held = {name: lake.read(name).height for name in lake.tables()}
+    query, heights = Lake.query, []
+
+    def measured(self, *given):
+        frame = query(self, *given)
+        heights.append(frame.height)
+        return frame
+
+    monkeypatch.setattr(Lake, "query", measured)
+    assert json.loads(rolled("status", "--json").out)["rows"] == held
+    assert max(heights) <= len(held) < held["events"]
+
+
 def test_check_says_that_the_laws_hold(rolled):
     told = rolled("check")
     assert (told.code, "laws hold" in told.out) == (0, True)
@@ -187,6 +246,36 @@ def test_bad_input_is_named_in_one_sentence(instar, arguments, says):
     assert told.err.startswith("instar: ")
     assert says in told.err
     assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("tasks", "says"),
+    [
+        ("{held-out: 72}", "'development' is missing"),
+        ("{development: 48, test: 9}", "'test': choose of development, held-out, out-of-domain"),
+        ("{development: 0}", "greater than 0"),
+        ("{}", "'development' is missing"),
+    ],
+)
+def test_a_crossing_that_cannot_be_measured_is_refused_before_it_starts(
+    instar, tmp_path, tasks, says
+):
+    path = tmp_path / "e.yaml"
+    path.write_text(f"cross: {{tasks: {tasks}}}\n", encoding="utf-8")
+    told = instar("cross-evaluate", "-e", path)
+    assert told.code == 2
+    assert told.err.startswith("instar: ")
+    assert "cross.tasks" in told.err
+    assert says in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("lake", ["/proc/nowhere/lake", __file__])
+def test_a_lake_that_cannot_be_is_named_in_one_sentence(instar, monkeypatch, lake):
+    monkeypatch.setenv("INSTAR_LAKE", lake)
+    told = instar("status")
+    assert told.code == 2
+    assert told.err.startswith(f"instar: lake {lake!r}: this folder cannot be made")
 
 
 def test_an_experiment_with_a_field_that_does_not_fit_names_it(instar, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines import gate
 from pipelines.assemble import split
-from pipelines.gate import GateConfig, judge, suites
+from pipelines.gate import GateConfig, judge, limits_id, suites
 from pipelines.train import require_open_gate
 from warehouse.errors import GateClosed
 from warehouse.quality import Expectation, Suite, Verdict, validate
@@ -172,34 +172,26 @@ def test_the_training_length_is_the_one_that_is_set() -> None:
     assert list(validate(rows, Suite("one", [length])).rows) == [1]
 
 
-def results(*rows: tuple[str, int, str, bool]) -> pl.DataFrame:
-    schema = {"table": pl.String, "version": pl.Int64, "suite": pl.String, "passed": pl.Boolean}
+def results(*rows: tuple[int, str, bool]) -> pl.DataFrame:
+    schema = {"version": pl.Int64, "suite": pl.String, "passed": pl.Boolean}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def test_training_may_read_a_version_that_every_suite_passed() -> None:
-    verdicts = results(("t", 1, "contract", False), ("t", 2, "contract", True), ("t", 2, "x", True))
-    require_open_gate(verdicts, "t", 2)
+    require_open_gate(results((2, "contract", True), (2, "leakage", True)), "t")
 
 
-@pytest.mark.parametrize(
-    ("table", "version", "says"),
-    [
-        ("t", 1, r"t version 1 failed the suites \['contract'\]"),
-        ("t", 3, "t version 3 has no gate verdict"),
-        ("other", 2, "other version 2 has no gate verdict"),
-    ],
-)
-def test_training_may_read_nothing_else(table: str, version: int, says: str) -> None:
-    verdicts = results(
-        ("t", 1, "contract", False),
-        ("t", 1, "leakage", True),
-        ("t", 2, "contract", True),
-    )
-    with pytest.raises(GateClosed, match=says):
-        require_open_gate(verdicts, table, version)
+def test_training_may_read_nothing_that_a_suite_failed() -> None:
+    verdicts = results((1, "contract", False), (1, "leakage", True))
+    with pytest.raises(GateClosed, match=r"t version 1 failed the suites \['contract'\]"):
+        require_open_gate(verdicts, "t")
 
 
 def test_training_may_read_nothing_where_nothing_was_judged() -> None:
-    with pytest.raises(GateClosed, match="run `instar gate` first"):
-        require_open_gate(results(), "t", 0)
+    with pytest.raises(GateClosed, match="t has no gate verdict; run `instar gate` first"):
+        require_open_gate(results(), "t")
+
+
+def test_other_limits_are_another_gate() -> None:
+    ids = [limits_id(GateConfig()), limits_id(GateConfig(min_examples=9)), limits_id(GateConfig())]
+    assert ids[0] == ids[2] != ids[1]

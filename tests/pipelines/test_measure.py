@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import polars as pl
 import pytest
 
-from pipelines.measure import reading, task_means
-from tests.pipelines.frames import labels, trajectories
+from pipelines import measure
+from pipelines.measure import task_means
+from tests.pipelines.frames import labels, signals, trajectories
+from warehouse.events.line import Reading
 
 PASSES = [  # two tasks, two passes: means 0.5 and 0.75
     {"task_id": "a", "rollout": 0, "score": 1.0, "n_turns": 2, "output_tokens": 10},
@@ -20,6 +23,18 @@ LABELLED = labels(
     ("t3", "healthy", "score"),
     ("elsewhere", "F4", "none"),
 )
+
+SIGNALS = signals(
+    {"trajectory_id": "t0", "max_repeats": 1},
+    {"trajectory_id": "t1", "max_repeats": 3},
+    {"trajectory_id": "t2", "max_repeats": 2},
+    {"trajectory_id": "t3", "max_repeats": None},
+    {"trajectory_id": "elsewhere", "max_repeats": 9},
+)
+
+
+def reading(rollouts: pl.DataFrame, labelled: pl.DataFrame, planned: int) -> Reading:
+    return measure.reading(rollouts, labelled, SIGNALS, planned=planned, repeats=3)
 
 
 def test_mean_and_spread_are_those_of_the_passes() -> None:
@@ -40,6 +55,11 @@ def test_label_shares_and_costs() -> None:
     assert (found.healthy, found.F1, found.F2, found.F3, found.F4) == (0.75, 0, 0, 0.25, 0)
     assert (found.repeated_call, found.turns) == (0.25, 3.0)
     assert (found.output_tokens, found.input_tokens) == (15.0, None)
+
+
+def test_a_trajectory_repeats_itself_whatever_its_label() -> None:
+    healthy = labels(*((f"t{i}", "healthy", "score") for i in range(4)))
+    assert reading(trajectories(*PASSES), healthy, planned=4).repeated_call == 0.25
 
 
 def test_one_pass_has_no_spread() -> None:

@@ -14,7 +14,9 @@ BETTER = {"a": 1.0, "b": 0.75, "c": 0.5, "d": 0.75}  # difference 0.25, standard
 Policy = Literal["strict", "house_rules", "best_dev", "paired_k_se"]
 
 
-def measured(means: dict[str, float], session: str | None = "one night", **figures: Any) -> Measured:
+def measured(
+    means: dict[str, float], session: str | None = "one night", **figures: Any
+) -> Measured:
     mean = sum(means.values()) / len(means) if means else None
     return Measured(a_reading(**{"mean": mean, **figures}), means, session)
 

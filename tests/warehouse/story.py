@@ -190,6 +190,7 @@ def evolution() -> list[Event]:
                 proposer="catalog",
                 policy="strict",
                 seed=0,
+                measure={"tasks": 2, "rollouts": 1, "temperature": 0.7, "in_flight": 1},
             ),
         ),
         (0, AnchorMeasured(harness_id=SEED, reading=reading(0.25), **measured)),
@@ -294,6 +295,7 @@ def internalization() -> list[Event]:
                         n_in=1,
                         n_quarantined=0,
                         failed_expectations=(),
+                        limits_id="b2:limits",
                     )
                     for suite in suites
                 ),

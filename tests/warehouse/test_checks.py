@@ -41,6 +41,7 @@ def gate(lake: Lake, **told: object) -> None:
         "n_in": 1,
         "n_quarantined": 0,
         "failed_expectations": (),
+        "limits_id": "b2:limits",
     }
     published = DatasetPublished(dataset_id="b2:second", table_version=2, n_examples=1, card={})
     facts = [GateJudged.model_validate(judged | told), published]
@@ -169,6 +170,7 @@ def _refusal() -> GateJudged:
         n_in=1,
         n_quarantined=1,
         failed_expectations=("the task is no test task",),
+        limits_id="b2:limits",
     )
 
 

@@ -271,6 +271,15 @@ class TestRoot:
         with pytest.raises(BadInput, match="'s3://bucket/lake': only local folders"):
             Lake("s3://bucket/lake")
 
+    def test_a_root_that_cannot_be_a_folder_is_refused(self, tmp_path: Path):
+        file = tmp_path / "notes.txt"
+        file.write_text("mine", encoding="utf-8")
+        for root in (file, file / "lake", Path("/proc/nowhere/lake")):
+            with pytest.raises(BadInput, match=r"cannot be made \(.+\); .*INSTAR_LAKE") as caught:
+                Lake(root)
+            assert repr(str(root)) in str(caught.value)
+        assert file.read_text(encoding="utf-8") == "mine"
+
     def test_a_relative_root_stays_where_it_was(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):

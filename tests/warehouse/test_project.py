@@ -94,7 +94,7 @@ def trajectories(draw: st.DrawFn) -> list[list[Fact]]:
                 ToolReturned(
                     turn=i,
                     call_key=f"c{i}",
-                    env_output=None,
+                    env_output="alpha",
                     agent_view=draw(st.sampled_from(["alpha", "beta"])),
                     ok=error is None,
                     error=error,
@@ -138,7 +138,7 @@ def test_a_projection_is_read_from_its_file():
     assert signals.grain == ("trajectory_id",)
     # Tables, not the names of its own parts.
     assert set(signals.deps) == {"tool_calls", "interventions", "trajectories"}
-    assert projections()["gate_results"].grain == ("line_id", "table", "version", "suite")
+    assert projections()["gate_results"].grain == ("line_id", "position")
 
 
 def test_a_code_id_changes_with_the_query_and_with_nothing_else():

@@ -65,7 +65,7 @@ def test_an_example_leads_back_to_its_events(told: Lake):
         "group_id": "group-1",
         "answered_group": "F3 | repeated_call",
         "dataset_id": "b2:dataset",
-        "adapter_id": "b2:adapter",
+        "adapters": ["b2:adapter"],
         "n_events": 2 * len(story.rollout("x")),
         "first_event": first,
     }

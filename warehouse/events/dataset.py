@@ -54,7 +54,10 @@ class TrajectoryRefused(Fact):
 
 
 class GateJudged(Fact):
-    """The quality gate's verdict on one version of one table, suite by suite."""
+    """The quality gate's verdict on one version of one table, suite by suite.
+
+    `limits_id` names the limits and expectations that it was judged by.
+    """
 
     kind: Literal["gate_judged"] = "gate_judged"
     table: str
@@ -64,6 +67,7 @@ class GateJudged(Fact):
     n_in: int
     n_quarantined: int
     failed_expectations: tuple[str, ...]
+    limits_id: str
 
 
 class DatasetPublished(Fact):

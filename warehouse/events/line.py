@@ -49,7 +49,7 @@ class Reading(BaseModel):
 
 
 class LineOpened(Fact):
-    """An evolution line begins from a seed harness."""
+    """An evolution line begins from a seed harness; `measure` is how it measures from then on."""
 
     kind: Literal["line_opened"] = "line_opened"
     suite: str
@@ -59,6 +59,7 @@ class LineOpened(Fact):
     proposer: str
     policy: str
     seed: int
+    measure: dict[str, float | int]
 
 
 class RoundOpened(Fact):
@@ -100,10 +101,10 @@ class SpecWritten(Fact):
 
 
 class Manifest(BaseModel):
-    """A candidate's account of itself, checked after it has been measured.
+    """A candidate's account of itself.
 
-    `files` are the surfaces it adds or replaces; `fires` names the component whose firing is the
-    evidence that the edit ran at all; `rollback` is the candidate's own reason to be refused.
+    `fires` names the component whose firing is the evidence that the edit ran at all; `rollback`
+    tells people when to take the edit back.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
