@@ -25,7 +25,7 @@ demo: setup ## run the whole chain on the embedded model and print what it found
 	$(BIN)/instar flow --experiment $(EXPERIMENT)
 
 test: setup ## run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: setup ## lint, types, import contracts, SQL, asset graph, generated docs
 	$(BIN)/ruff check .

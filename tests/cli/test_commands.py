@@ -46,6 +46,12 @@ def test_any_duckdb_client_reads_the_file_of_views(rolled, tmp_path):
     assert rows == [("F3", 3)]
 
 
+def test_sql_shows_which_tables_there_are(rolled):
+    told = rolled("sql", "show tables", "--format", "json")
+    names = {row["name"] for row in json.loads(told.out)}
+    assert {"events", "trajectories", "failure_labels", "sft_examples", "cells"} <= names
+
+
 def test_sql_in_csv_is_csv(rolled):
     told = rolled("sql", "select 'a,\"b\"' as x, 1.5 as y", "--format", "csv")
     assert list(csv.reader(io.StringIO(told.out))) == [["x", "y"], ['a,"b"', "1.5"]]
