@@ -62,6 +62,7 @@ OTHER: dict[str, object] = {
     "round": 0,
     "batch_id": "batch",
     "candidate_id": "candidate",
+    "attempt": 1,
 }
 """For every field of a unit, another value than `UNIT` has."""
 
@@ -95,7 +96,8 @@ class TestPlan:
         ]
 
     def test_every_field_is_passed_on(self) -> None:
-        given = {name: value for name, value in OTHER.items() if name not in {"task", "rollout"}}
+        apart = {"task", "rollout", "attempt"}
+        given = {name: value for name, value in OTHER.items() if name not in apart}
         bundle = given.pop("bundle")
         (unit,) = plan([TASK], bundle, rollouts=1, **given)
         for name, value in given.items():
@@ -176,7 +178,8 @@ class TestIds:
         assert trajectory_id(changed, ENV, HOST) != trajectory_id(UNIT, ENV, HOST)
 
     def test_contracts_hold_what_makes_results_comparable(self) -> None:
-        pooled = {"rollout", "seed", "purpose", "line_id", "round", "batch_id", "candidate_id"}
+        free = ("rollout", "seed", "purpose", "line_id", "round", "batch_id", "candidate_id")
+        pooled = {*free, "attempt"}
         for name, value in OTHER.items():
             same = contract_id(replace(UNIT, **{name: value}), ENV, HOST) == contract_id(
                 UNIT, ENV, HOST
