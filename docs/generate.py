@@ -1,12 +1,14 @@
 """Write the reference pages from the code: `python -m docs.generate` (`--check` only compares)."""
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 from pipelines.catalog import REPAIRS
@@ -86,13 +88,22 @@ def settings_page() -> str:
     plain: list[str] = []
     for name, field in Experiment.model_fields.items():
         if isinstance(field.default, BaseModel):
-            rows = "\n".join(f"| `{k}` | `{v}` |" for k, v in field.default.model_dump().items())
+            fields = type(field.default).model_fields
+            rows = "\n".join(_setting(key, inner) for key, inner in fields.items())
             about = inspect.getdoc(type(field.default)) or ""
-            parts.append(f"## {name}\n\n{about}\n\n| setting | default |\n|---|---|\n{rows}\n")
+            parts.append(f"## {name}\n\n{about}\n\n{_SETTINGS}{rows}\n")
         else:
-            plain.append(f"| `{name}` | `{field.default}` |")
-    head = "## the experiment\n\n| setting | default |\n|---|---|\n" + "\n".join(plain) + "\n"
+            plain.append(_setting(name, field))
+    head = f"## the experiment\n\n{_SETTINGS}" + "\n".join(plain) + "\n"
     return "\n".join([*parts[:3], head, *parts[3:]])
+
+
+_SETTINGS = "| setting | default | |\n|---|---|---|\n"
+
+
+def _setting(name: str, field: FieldInfo) -> str:
+    default = json.dumps(field.default)  # which is YAML too
+    return f"| `{name}` | `{default}` | {field.description or ''} |"
 
 
 def sql_page() -> str:

@@ -132,7 +132,10 @@ def rollout(
 
 @app.command()
 def label(experiment: ExperimentOption = None, as_json: JsonOption = False) -> None:
-    """Label every scored trajectory: healthy, or the first failure signal that fires."""
+    """Label the line's scored trajectories and those of no line, imported ones among them.
+
+    A label is `healthy`, or the first failure signal that fires.
+    """
     from pipelines.steps.rollouts import label_failures
 
     bench = _bench(_experiment(experiment))
@@ -216,12 +219,12 @@ def tailor(experiment: ExperimentOption = None, as_json: JsonOption = False) -> 
 @app.command()
 def gate(experiment: ExperimentOption = None, as_json: JsonOption = False) -> None:
     """Run the quality suites; rows that break one never reach training."""
+    from pipelines.gate import newest_verdicts
     from pipelines.steps import internalization
 
     bench = _bench(_experiment(experiment))
     internalization.gate_dataset(bench)
-    results = bench.of_line("gate_results")
-    newest = results.filter(results["version"] == results["version"].max())
+    newest = newest_verdicts(bench.of_line("gate_results"))
     terminal.print_frame(newest, as_json)
     if not newest["passed"].all():
         raise typer.Exit(1)

@@ -5,10 +5,12 @@ from harness.models.host import ModelHost
 from pipelines.steps import evolution, internalization, line, readings
 from pipelines.steps.bench import Bench
 from pipelines.steps.evaluation import cross_evaluate
+from pipelines.train import require_training_extra
 
 
 def run(bench: Bench) -> None:
     """Evolve the harness, internalize it, and measure harness × weights × split."""
+    require_training_extra()  # now, not after hours of rollouts
     with _host(bench) as host:
         evolve(bench, host)
         internalization.sample_best(bench, host)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from warehouse.events.dataset import GateJudged
@@ -85,6 +86,15 @@ def suites(config: GateConfig) -> Sequence[Suite]:
             ),
         ),
     )
+
+
+def newest_verdicts(gate_results: pl.DataFrame) -> pl.DataFrame:
+    """Return a line's last judgement: one row per suite.
+
+    Positions order it; table versions begin anew when a lost table is made again.
+    """
+    ordered = gate_results.sort("position").unique("suite", keep="last", maintain_order=True)
+    return ordered.filter(pl.col("version") == pl.col("version").last())
 
 
 def limits_id(config: GateConfig) -> str:

@@ -19,8 +19,8 @@ from warehouse.events.line import Reading
 class EvidenceConfig(BaseModel):
     """How much of the trajectories a package shows.
 
-    `explore` more development tasks than the measured ones are rolled out once per round, for
-    passing rollouts that may be shown to the model without giving away what is measured.
+    The last `explore` development tasks, where no reading measures them, are rolled out once per
+    round: for passing rollouts that may be shown to the model without giving away what is measured.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -21,19 +21,22 @@ Progress = Callable[[int, int, float], None]
 """Called with (step, steps, loss)."""
 
 
-def require_open_gate(verdicts: pl.DataFrame, table: str) -> None:
-    """Let a table version pass only if every suite passed it.
+def require_open_gate(verdicts: pl.DataFrame, table: str, limits_id: str) -> None:
+    """Let a table version pass only if every suite passed it, by these limits.
 
     Args:
         verdicts: the rows of `gate_results` on that version.
         table: the table's name, for the error.
+        limits_id: what the gate asks for today.
 
     Raises:
-        GateClosed: there is no verdict, or one that is not "passed".
+        GateClosed: there is no verdict, one that is not "passed", or one by other limits.
     """
     if verdicts.is_empty():
         raise GateClosed(f"{table} has no gate verdict; run `instar gate` first")
     version = verdicts["version"][0]
+    if set(verdicts["limits_id"]) != {limits_id}:
+        raise GateClosed(f"{table} was judged by other limits; run `instar gate` again")
     failed = verdicts.filter(~pl.col("passed"))["suite"].to_list()
     if failed:
         raise GateClosed(

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -116,6 +116,11 @@ class Lake:
         version = self.store.replace_partition(name, rows.cast(_schema(table)), where=where)
         self.publish()
         return version
+
+    def update(self, name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> int:
+        """Replace a stage's table by what `change` makes of it; no other update comes between."""
+        with self._projecting:
+            return self.write(name, change(self.read(name)))
 
     def read(
         self, name: str, where: str | None = None, given: Sequence[object] = ()

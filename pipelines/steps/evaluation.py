@@ -55,7 +55,10 @@ def cross_evaluate(bench: Bench, host: ModelHost, adapters: dict[str, str]) -> N
             f"only {least:.0%} of a cell's rollouts could be run; repair the serving and run the"
             " same command again"
         )
-    last = next(c for c in reversed(cells) if c.split == "development" and c.harness == "seed")
+    # With an adapter the seed harness is what is served; without one, the evolved harness is.
+    served = "seed" if adapters else planned[-1].harness
+    pulled = {"harness": "evolved" in harnesses, "weights": bool(adapters)}
+    last = next(c for c in reversed(cells) if c.split == "development" and c.harness == served)
     made = diagnose(
         last.reading,
         bench.experiment.rule,
@@ -63,7 +66,7 @@ def cross_evaluate(bench: Bench, host: ModelHost, adapters: dict[str, str]) -> N
         weights_id=last.weights_id,
         split=last.split,
         sigma=noise_floor(bench),
-        pulled=["harness", "weights"] if adapters else ["harness"],
+        pulled=[lever for lever, done in pulled.items() if done],
         accepted_tags=accepted_tags(bench),
     )
     bench.tell(f"batch/{batch_id}", [*cells, made])

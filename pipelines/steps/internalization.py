@@ -124,8 +124,8 @@ def train_adapter(bench: Bench) -> str:
     """Train on the line's newest published dataset; return the adapter's id.
 
     Raises:
-        GateClosed: the newest version of the examples has no passed verdict, or the examples are
-            no longer those that were judged.
+        GateClosed: the newest version of the examples has no passed verdict, it was judged by
+            other limits than today's, or the examples are no longer those that were judged.
         BadInput: the line's model has its weights elsewhere.
     """
     if not trains(bench):
@@ -133,7 +133,8 @@ def train_adapter(bench: Bench) -> str:
             f"model {bench.experiment.model!r}: this release trains the embedded model only; what"
             " passed the gate is in `sft_examples`, for a trainer of your own"
         )
-    training.require_open_gate(_newest_verdicts(bench), TABLE)
+    verdicts = gate.newest_verdicts(bench.of_line("gate_results"))
+    training.require_open_gate(verdicts, TABLE, gate.limits_id(bench.experiment.gate))
     examples = bench.of_line(TABLE)
     dataset_id = assemble.dataset_id(examples)
     if dataset_id not in bench.of_line("datasets")["dataset_id"].to_list():
@@ -222,18 +223,13 @@ def _samples(bench: Bench) -> Iterator[tailoring.Sample]:
 
 def _is_judged(bench: Bench, tailored: pl.DataFrame) -> bool:
     """Whether the newest verdicts are those of these trajectories under today's limits."""
-    newest = _newest_verdicts(bench)
+    newest = gate.newest_verdicts(bench.of_line("gate_results"))
     rows = {*bench.of_line(TABLE)["sample_id"], *bench.of_line("sft_quarantine")["sample_id"]}
     return (
         set(newest["n_in"]) == {tailored.height}
         and set(newest["limits_id"]) == {gate.limits_id(bench.experiment.gate)}
         and rows == set(tailored["sample_id"])
     )
-
-
-def _newest_verdicts(bench: Bench) -> pl.DataFrame:
-    verdicts = bench.of_line("gate_results").sort("position")
-    return verdicts.filter(pl.col("version") == pl.col("version").last())
 
 
 def _test_tasks(bench: Bench) -> list[Task]:

@@ -37,12 +37,19 @@ def open_line(bench: Bench, host: ModelHost) -> None:
     if not held:
         bench.tell_line([opened])
     elif held[0] != opened:
-        was, now = held[0].model_dump(), opened.model_dump()
-        changed = {k: (was[k], now[k]) for k in was if was[k] != now[k]}
-        raise BadInput(
-            f"line {bench.line!r} was opened differently: {changed} (then, now); give another line"
-            " name, or the same experiment"
+        was, now = _flat(held[0]), _flat(opened)
+        changed = "; ".join(
+            f"{k} was {was.get(k)!r} and is {now.get(k)!r}" for k in now if was.get(k) != now[k]
         )
+        raise BadInput(
+            f"line {bench.line!r} was opened differently: {changed}. Set it as it was to go on, or"
+            " give another line name (in_flight 0 is one per core)"
+        )
+
+
+def _flat(opened: LineOpened) -> dict[str, Any]:
+    fields = opened.model_dump()
+    return {**fields, **fields.pop("measure")}
 
 
 def current_harness(bench: Bench) -> str:

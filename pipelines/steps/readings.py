@@ -1,5 +1,9 @@
 """Measure a line's harnesses on the development tasks: anchors, and candidates once checked."""
 
+from dataclasses import dataclass
+
+import polars as pl
+
 from environments.base import Task
 from harness.bundle import Bundle
 from harness.checks import static_checks
@@ -21,29 +25,31 @@ from warehouse.events.base import Purpose
 from warehouse.events.line import AnchorMeasured, CandidateChecked, CandidateRead, Reading
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A reading, the rollouts behind it, and the one session that made them (None: resumed)."""
+
+    reading: Reading
+    rows: pl.DataFrame
+    session_id: str | None
+
+
 def measure_anchor(bench: Bench, host: ModelHost, round: int) -> None:
     """Measure the line's harness afresh, as the anchor of `round` (0: the seed's).
 
     Raises:
-        Unavailable: too few rollouts could be run for an anchor.
+        Unavailable: too few of its rollouts could be run.
     """
     if bench.of_line("anchors", round).height:
         return
     harness_id = retained_harness(bench, round) or current_harness(bench)
     what = f"anchor of round {round}"
-    found, session_id = _measure(
-        bench, host, bench.bundle(harness_id), "anchor", round, what, seed_of=round
-    )
-    if found.coverage < bench.experiment.select.min_coverage:
-        raise Unavailable(
-            f"{what}: only {found.coverage:.0%} of its rollouts could be run; repair the serving"
-            " and run the same command again"
-        )
+    found = _measure(bench, host, bench.bundle(harness_id), "anchor", round, what, seed_of=round)
     anchor = AnchorMeasured(
         harness_id=harness_id,
         batch_id=round_batch(bench, round),
-        session_id=session_id,
-        reading=found,
+        session_id=found.session_id,
+        reading=found.reading,
     )
     bench.tell_line([anchor], round)
 
@@ -57,9 +63,11 @@ def explore(bench: Bench, host: ModelHost, round: int) -> None:
     config = bench.experiment.evidence
     if not newest_anchor(bench, before=round)["mean"] or not config.explore:
         return
-    measured = bench.development()
+    measured = {task.task_id for task in bench.development()}
+    # From the end of the split: readings, samples and cells take its beginning.
+    last = bench.env.tasks("development")[-config.explore :]
     units = plan(
-        bench.env.tasks("development")[len(measured) :][: config.explore],
+        [task for task in last if task.task_id not in measured],
         bench.bundle(current_harness(bench)),
         rollouts=1,
         seed=draw(bench, "explore", round),
@@ -100,6 +108,9 @@ def read_candidates(bench: Bench, host: ModelHost, round: int) -> None:
 
     A candidate draws the sampling seeds of the anchor that it is judged against, so that both have
     the same luck; the anchor after it draws new ones.
+
+    Raises:
+        Unavailable: too few of a candidate's rollouts could be run.
     """
     read = set(bench.of_line("readings", round)["candidate_id"])
     failed = set(failed_checks(bench, round)["candidate_id"])
@@ -110,11 +121,8 @@ def read_candidates(bench: Bench, host: ModelHost, round: int) -> None:
             continue
         bundle = bench.bundle(row["harness_id"])
         what = f"round {round}: {row['title']}"
-        found, session_id = _measure(
+        found = _measure(
             bench, host, bundle, "candidate", round, what, seed_of=anchor_round, candidate=candidate
-        )
-        mine = bench.fresh(
-            "trajectories", "candidate_id = ? and purpose = 'candidate'", [candidate]
         )
         fired = bench.fresh("interventions", "component = ? and effect <> 'none'", [row["fires"]])
         bench.tell_line(
@@ -123,9 +131,9 @@ def read_candidates(bench: Bench, host: ModelHost, round: int) -> None:
                     candidate_id=candidate,
                     harness_id=bundle.id,
                     batch_id=round_batch(bench, round),
-                    session_id=session_id,
-                    reading=found,
-                    n_fired=fired.join(mine, on="trajectory_id")["trajectory_id"].n_unique(),
+                    session_id=found.session_id,
+                    reading=found.reading,
+                    n_fired=fired.join(found.rows, on="trajectory_id")["trajectory_id"].n_unique(),
                 )
             ],
             round,
@@ -142,8 +150,7 @@ def _measure(
     *,
     seed_of: int,
     candidate: str | None = None,
-) -> tuple[Reading, str | None]:
-    """Return the reading, and the session that measured all of it (None: it was resumed)."""
+) -> _Measured:
     config = bench.experiment.measure
     units = plan(
         bench.development(),
@@ -159,14 +166,20 @@ def _measure(
     )
     ran = run_units(bench, host, units, what)
     label_failures(bench)
+    rows = rows_of(bench, ran)
     found = reading(
-        rows_of(bench, ran),
+        rows,
         bench.fresh("failure_labels"),
         bench.fresh("signals"),
         planned=len(units),
         repeats=bench.experiment.taxonomy.repeated_calls,
     )
-    return found, host.session_id if ran.n_new == len(units) else None
+    if found.coverage < bench.experiment.select.min_coverage:
+        raise Unavailable(
+            f"{what}: only {found.coverage:.0%} of its rollouts could be run; repair the serving"
+            " and run the same command again"
+        )
+    return _Measured(found, rows, host.session_id if ran.n_new == len(units) else None)
 
 
 def _smoke(

@@ -76,9 +76,11 @@ def label_failures(bench: Bench) -> None:
     """Label the line's scored trajectories and those of no line; other lines keep their labels."""
     mine = "select trajectory_id from trajectories where line_id is null or line_id = ?"
     signals = bench.fresh("signals", f"trajectory_id in ({mine})", [bench.line])
-    others = bench.lake.read("failure_labels").join(signals, on="trajectory_id", how="anti")
     labels = label(signals, bench.experiment.taxonomy)
-    bench.lake.write("failure_labels", pl.concat([others, labels]))
+    bench.lake.update(
+        "failure_labels",
+        lambda held: pl.concat([held.join(signals, on="trajectory_id", how="anti"), labels]),
+    )
 
 
 def _held(

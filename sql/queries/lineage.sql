@@ -1,8 +1,10 @@
 -- Where does a training example come from? Its trajectory, harness, candidate, group and events.
-with newest as (
-    select *
-    from datasets
-    qualify row_number() over (partition by line_id order by position desc) = 1
+with judged as (
+    select
+        line_id,
+        max_by(version, position) as version
+    from gate_results
+    group by line_id
 )
 
 select
@@ -17,7 +19,7 @@ select
     g.group_id,
     g.pattern as answered_group,
     d.dataset_id,
-    list(distinct a.adapter_id) as adapters,
+    list(distinct a.adapter_id) filter (where a.adapter_id is not null) as adapters,
     count(distinct e.event_id) as n_events,
     min(e.event_id) as first_event
 from sft_examples as x
@@ -28,7 +30,8 @@ left join failure_groups as g
         c.line_id = g.line_id
         and c.round = g.round
         and c.manifest ->> '$.pattern' = g.pattern
-left join newest as d on x.line_id = d.line_id
+left join judged as j on x.line_id = j.line_id
+left join datasets as d on j.line_id = d.line_id and j.version = d.table_version
 left join adapters as a on d.dataset_id = a.dataset_id
 left join events as e on e.trajectory_id in (x.trajectory_id, x.sample_id)
 group by all

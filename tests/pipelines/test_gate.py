@@ -7,7 +7,7 @@ import pytest
 
 from pipelines import gate
 from pipelines.assemble import split
-from pipelines.gate import GateConfig, judge, limits_id, suites
+from pipelines.gate import GateConfig, judge, limits_id, newest_verdicts, suites
 from pipelines.train import require_open_gate
 from warehouse.errors import GateClosed
 from warehouse.quality import Expectation, Suite, Verdict, validate
@@ -172,24 +172,48 @@ def test_the_training_length_is_the_one_that_is_set() -> None:
     assert list(validate(rows, Suite("one", [length])).rows) == [1]
 
 
-def results(*rows: tuple[int, str, bool]) -> pl.DataFrame:
-    schema = {"version": pl.Int64, "suite": pl.String, "passed": pl.Boolean}
+def results(*rows: tuple[int, int, str, bool, str]) -> pl.DataFrame:
+    schema = {
+        "position": pl.Int64,
+        "version": pl.Int64,
+        "suite": pl.String,
+        "passed": pl.Boolean,
+        "limits_id": pl.String,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+PASSED = results((0, 2, "contract", True, "x"), (1, 2, "leakage", True, "x"))
+
+
 def test_training_may_read_a_version_that_every_suite_passed() -> None:
-    require_open_gate(results((2, "contract", True), (2, "leakage", True)), "t")
+    require_open_gate(PASSED, "t", "x")
 
 
-def test_training_may_read_nothing_that_a_suite_failed() -> None:
-    verdicts = results((1, "contract", False), (1, "leakage", True))
-    with pytest.raises(GateClosed, match=r"t version 1 failed the suites \['contract'\]"):
-        require_open_gate(verdicts, "t")
+@pytest.mark.parametrize(
+    ("verdicts", "limits", "says"),
+    [
+        (results(), "x", "t has no gate verdict; run `instar gate` first"),
+        (PASSED, "y", "t was judged by other limits; run `instar gate` again"),
+        (
+            results((0, 1, "contract", False, "x"), (1, 1, "leakage", True, "x")),
+            "x",
+            r"t version 1 failed the suites \['contract'\]",
+        ),
+    ],
+    ids=["none", "other limits", "refused"],
+)
+def test_training_may_read_nothing_else(verdicts: pl.DataFrame, limits: str, says: str) -> None:
+    with pytest.raises(GateClosed, match=says):
+        require_open_gate(verdicts, "t", limits)
 
 
-def test_training_may_read_nothing_where_nothing_was_judged() -> None:
-    with pytest.raises(GateClosed, match="t has no gate verdict; run `instar gate` first"):
-        require_open_gate(results(), "t")
+def test_the_newest_verdicts_are_the_last_whatever_their_versions() -> None:
+    older = [(0, 3, "contract", False, "x"), (1, 3, "leakage", True, "x")]
+    newer = [(2, 1, "contract", True, "x"), (3, 1, "leakage", True, "x")]
+    found = newest_verdicts(results(*newer, *older))
+    assert found.rows() == newer
+    assert newest_verdicts(results()).is_empty()
 
 
 def test_other_limits_are_another_gate() -> None:

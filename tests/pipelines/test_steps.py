@@ -15,6 +15,7 @@ from pipelines.settings import Experiment
 from pipelines.steps import evolution, internalization, readings
 from pipelines.steps import line as lines
 from pipelines.steps.bench import Bench
+from pipelines.steps.evaluation import cross_evaluate
 from pipelines.steps.rollouts import label_failures
 from warehouse.errors import BadInput, GateClosed, ModelUnavailable, Unavailable
 from warehouse.lake import Lake
@@ -125,6 +126,7 @@ def test_passing_rollouts_that_may_be_shown_are_of_tasks_that_no_reading_measure
     measured = {task.task_id for task in bench.development()}
     assert len(explored) == 33
     assert not explored & measured
+    assert not explored & {task.task_id for task in bench.env.tasks("development", 220)}
     assert set(evolution._passing(bench, 2)["task_id"]) <= explored
 
 
@@ -150,6 +152,28 @@ def test_what_the_infrastructure_failed_is_tried_anew_and_the_rest_is_not(tmp_pa
     anchor = bench.of_line("anchors").row(0, named=True)
     assert (anchor["n_rollouts"], anchor["n_excluded"], anchor["coverage"]) == (22, 0, 1.0)
     assert anchor["session_id"] is None
+
+
+def test_a_candidate_that_could_not_be_run_is_read_when_it_can(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    bench = bench_of(lake)
+    with Flaky(lambda n: False) as host:
+        lines.open_line(bench, host)
+        readings.measure_anchor(bench, host, 0)
+        evolution.open_round(bench, 1)
+        evolution.group_failures(bench, 1)
+        evolution.specify(bench, 1)
+        evolution.propose(bench, 1)
+        readings.check_candidates(bench, host, 1)
+        host.fails = lambda n: n % 3 == 0
+        with pytest.raises(Unavailable):
+            readings.read_candidates(bench, host, 1)
+        assert bench.of_line("readings", 1).is_empty()
+        host.fails = lambda n: False
+        readings.read_candidates(bench, host, 1)
+    read = bench.of_line("readings", 1)
+    assert read["coverage"].to_list() == [1.0] * bench.of_line("candidates", 1).height
+    assert (read["n_fired"] <= read["n_rollouts"]).all()
 
 
 def test_an_outage_ends_the_run_early(tmp_path):
@@ -239,6 +263,23 @@ def test_a_gate_that_closed_opens_when_its_limits_change(sampled, gate):
 def test_a_set_without_a_verdict_trains_nothing(sampled):
     with pytest.raises(GateClosed, match="no gate verdict"):
         internalization.train_adapter(bench_of(sampled))
+
+
+def test_a_set_judged_by_other_limits_trains_nothing(sampled, gate):
+    gate(bench_of(sampled))
+    with pytest.raises(GateClosed, match="other limits"):
+        internalization.train_adapter(bench_of(sampled, gate={**SMALL["gate"], "max_tokens": 900}))
+
+
+def test_without_an_adapter_the_evolved_harness_is_diagnosed(tmp_path):
+    tasks = {"development": 11, "held-out": 13}
+    bench = bench_of(Lake(tmp_path / "lake"), cross={"tasks": tasks, "rollouts": 1, "block": 8})
+    evolve(bench)
+    with open_host(bench.experiment.model) as host:
+        cross_evaluate(bench, host, {})
+    made = bench.of_line("diagnoses").filter(pl.col("round").is_null())
+    assert made["harness_id"].to_list() == [lines.current_harness(bench)]
+    assert bench.of_line("cells").height == 4
 
 
 def test_weights_that_are_elsewhere_are_not_trained(tmp_path):
