@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipelines import terminal
-from warehouse.errors import BadInput, InstarError
+from warehouse.errors import BadInput, GateClosed, InstarError
 
 if TYPE_CHECKING:
     from pipelines.settings import Settings
@@ -275,7 +275,11 @@ def flow(
     changed = {key: value for key, value in given.items() if value is not None}
     with terminal.progress() as watch:
         bench = _bench(_experiment(experiment) | changed, watch=watch)
-        chain.run(bench)
+        try:
+            chain.run(bench)
+        except GateClosed:
+            terminal.show_line(bench)  # what there is before the gate is worth seeing
+            raise
     terminal.show_line(bench)
 
 
