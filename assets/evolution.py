@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import dagster as dg
+import polars as pl
 
 from assets.lake import table_metadata
 from assets.partitions import ROUND, parse_round
@@ -114,7 +115,7 @@ def verdicts(context: dg.AssetExecutionContext, workbench: Workbench) -> Result:
     bench, number = _bench(context, workbench)
     evolution.judge_candidates(bench, number)
     result = _result(bench, "verdicts")
-    told = summary.rounds(bench).filter(summary.rounds(bench)["round"] == number)
+    told = summary.rounds(bench).filter(pl.col("round") == number)
     rows = "\n".join(
         f"| {r['title']} | {r['outcome']} | {r['reason']} |" for r in told.iter_rows(named=True)
     )
